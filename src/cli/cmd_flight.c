@@ -41,12 +41,13 @@ static const struct opt_spec flight_options[] = {
 	{ "keep", "DURATION", "Keep at least the last DURATION of events, or warn (default 30s)",
 	  opt_duration, offsetof(struct flight_cmd, keep_ns) },
 	{ "memory", "SIZE",
-	  "Use SIZE of memory for the rings of all CPUs (default 256M, at most 1/16)", opt_size,
+	  "Use SIZE of memory for all that is recorded (default 256M, at most 1/16)", opt_size,
 	  offsetof(struct flight_cmd, memory_bytes) },
 	{ "dir", "DIR", "Keep snapshots in DIR (default " DEFAULT_DIR ")", opt_string,
 	  offsetof(struct flight_cmd, dir), 'o' },
-	{ "events", "SET", "Record these events: core, full or a list as in record (default core)",
-	  opt_string, offsetof(struct flight_cmd, events), 'e' },
+	{ "events", "SET",
+	  "Record these events: core, lean, full or a list as in record (default lean)", opt_string,
+	  offsetof(struct flight_cmd, events), 'e' },
 	{ "budget", "PERCENT",
 	  "Record fewer events above PERCENT % of all CPUs' time (default: no limit)", opt_percent,
 	  offsetof(struct flight_cmd, budget_ppm) },
@@ -164,7 +165,7 @@ static int start(const struct flight_cmd *cmd, struct err *err)
 {
 	struct flight_run_opts opts = {
 		.dir = cmd->dir ? cmd->dir : DEFAULT_DIR,
-		.events = cmd->events ? cmd->events : "core",
+		.events = cmd->events,
 		.budget_ppm = cmd->budget_ppm,
 		.keep_ns = cmd->keep_ns ? cmd->keep_ns : DEFAULT_KEEP,
 		.memory_bytes = cmd->memory_bytes ? cmd->memory_bytes : default_memory(),
@@ -178,7 +179,7 @@ static int start(const struct flight_cmd *cmd, struct err *err)
 		rc = err_set(err, -EINVAL,
 			     "--dir needs a path from /, as the recorder outlives "
 			     "this folder");
-	if (rc == 0 && strlen(opts.events) > 200)
+	if (rc == 0 && opts.events && strlen(opts.events) > 200)
 		rc = err_set(err, -EINVAL, "--events is longer than 200 characters");
 	if (rc == 0 && geteuid() != 0)
 		rc = err_set(err, -EPERM, "the flight recorder needs root; run it with sudo");
@@ -294,7 +295,8 @@ const struct command cmd_flight = {
 		"  oom, oom@/web.slice      the kernel kills a process for want of memory\n"
 		"  event:oom:mark_victim    a kernel event; event:sched:sched_switch:prev_pid==7\n"
 		"                           only where the kernel's filter matches\n"
-		"  pair:A:B->C:D>200ms      a thread passes event C:D that long after event A:B\n"
+		"  pair:A:B->C:D>200ms      a thread passes event C:D that long after event A:B;\n"
+		"                           either may be a point in a program, as below\n"
 		"  probe:/usr/bin/x:work    a function of a program begins; work%return: ends\n"
 		"  usdt:/usr/bin/x:a:b      a USDT point of a program is passed\n"
 		"\n"

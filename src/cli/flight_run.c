@@ -38,6 +38,7 @@
 #include "record/flight_event.h"
 #include "record/flight_on.h"
 #include "record/flight_pair.h"
+#include "record/share.h"
 #include "report/flight.h"
 
 #define LOCK_FILE      "flight.lock"
@@ -64,6 +65,7 @@ struct running {
 	int run_fd, lock_fd, dir_fd, signal_fd, listen_fd;
 	int stop_fd; /* who asked it to end; -1 = nobody */
 	struct flight *flight;
+	const char *events; /* a view */
 	struct flight_looks looks;
 	struct flight_on *fired; /* its wait has not ended yet; NULL = none */
 	struct flight_seen seen; /* that wait */
@@ -149,8 +151,19 @@ static void explain_next(struct running *run)
 {
 	struct err err = { 0 };
 
-	if (run->waiting_count && !run->why.pid && explain_begin(run, &err) < 0)
+	if (flight_named_fd(run->flight) < 0 && run->waiting_count && !run->why.pid &&
+	    explain_begin(run, &err) < 0)
 		explain_done(run, err.text);
+}
+
+/* The last snapshot is whole. */
+static void on_named(struct running *run)
+{
+	struct err err = { 0 };
+
+	if (flight_named(run->flight, &err) < 0)
+		say(run, "some functions of the snapshot have no names: %s", err.text);
+	explain_next(run);
 }
 
 static void on_verdict(struct running *run)
@@ -408,7 +421,7 @@ static void fill_status(struct running *run, struct flight_status_report *status
 	*status = (struct flight_status_report){
 		.pid = getpid(),
 		.dir = opts->dir,
-		.events = opts->events,
+		.events = run->events,
 		.since_real_ns = run->begun_real_ns,
 		.age_ns = clock_now_ns() - run->begun_ns,
 		.held_ns = held.held_ns,
@@ -420,6 +433,7 @@ static void fill_status(struct running *run, struct flight_status_report *status
 		.bytes_per_s = held.bytes_per_s,
 		.cost = held.cost,
 		.step = held.step,
+		.has_lean_steps = held.has_lean_steps,
 		.steps = held.steps,
 		.cpu_ns = usage_ns(RUSAGE_SELF) - run->cpu_ns,
 		.explain_cpu_ns = usage_ns(RUSAGE_CHILDREN),
@@ -569,6 +583,7 @@ static void loop(struct running *run)
 		SIGNAL,
 		QUESTION,
 		VERDICT,
+		NAMED,
 		PRESSURE
 	};
 	size_t count = PRESSURE + run->opts->on_count;
@@ -580,6 +595,8 @@ static void loop(struct running *run)
 		waits[QUESTION] = (struct pollfd){ .fd = run->listen_fd, .events = POLLIN };
 		waits[VERDICT] =
 			(struct pollfd){ .fd = run->why.pid ? run->why.fd : -1, .events = POLLIN };
+		waits[NAMED] =
+			(struct pollfd){ .fd = flight_named_fd(run->flight), .events = POLLIN };
 		for (size_t i = 0; i < run->opts->on_count; i++)
 			waits[PRESSURE + i] = wait_for(&run->opts->ons[i]);
 		if (poll(waits, count, next_wait_ms(run, tick_ns)) < 0)
@@ -588,6 +605,8 @@ static void loop(struct running *run)
 			on_signal(run);
 		if (waits[VERDICT].revents)
 			on_verdict(run);
+		if (waits[NAMED].revents)
+			on_named(run);
 		for (size_t i = 0; i < run->opts->on_count && !run->done; i++) {
 			if (waits[PRESSURE + i].revents)
 				on_trigger(run, &run->opts->ons[i], waits[PRESSURE + i].revents);
@@ -681,9 +700,28 @@ static void open_triggers(struct running *run)
 	}
 }
 
+/* What was asked for; or lean events, or what there is without their BPF program. */
+static int open_flight(struct running *run, struct flight_opts *opts, struct err *err)
+{
+	struct err why = { 0 };
+	int rc;
+
+	run->events = opts->events = run->opts->events;
+	if (run->events)
+		return flight_open(opts, &run->flight, err);
+	run->events = opts->events = "lean";
+	if (flight_open(opts, &run->flight, &why) == 0)
+		return 0;
+	run->events = opts->events = "core";
+	rc = flight_open(opts, &run->flight, err);
+	if (rc == 0)
+		say(run, "core events, not lean ones: %s", why.text);
+	return rc;
+}
+
 static int begin(struct running *run, struct err *err)
 {
-	struct flight_opts opts = { .events = run->opts->events,
+	struct flight_opts opts = { .events = "",
 				    .budget_ppm = run->opts->budget_ppm,
 				    .memory_bytes = run->opts->memory_bytes };
 	int rc = take_lock(run, err);
@@ -697,7 +735,8 @@ static int begin(struct running *run, struct err *err)
 	opts.run_fd = run->run_fd;
 	flight_store_sweep(run->dir_fd);
 	take_old(run, &opts);
-	rc = flight_open(&opts, &run->flight, err);
+	share_raise();
+	rc = open_flight(run, &opts, err);
 	if (rc < 0)
 		return rc;
 	run->begun_ns = clock_now_ns();

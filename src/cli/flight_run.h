@@ -12,7 +12,8 @@ struct err;
 struct flight_on;
 
 struct flight_run_opts {
-	const char *dir, *events;
+	const char *dir;
+	const char *events;  /* NULL: "lean", or "core" where there is no BPF program for that */
 	uint32_t budget_ppm; /* 0 = none */
 	uint64_t keep_ns, memory_bytes, disk_bytes, pause_ns;
 	struct flight_on *ons; /* parsed; not owned */

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "record/bpf/raw.h"
+#include "record/recent.h"
 #include "store/manifest.h"
 #include "wire/wire.h"
 
@@ -32,6 +33,7 @@ _Static_assert(RAW_BLOCK_NONE == WIRE_CALL_NONE && RAW_BLOCK_COMPAT == WIRE_CALL
 struct of_cpu {
 	int file; /* -1 = none yet */
 	off_t bytes;
+	struct recent *recent; /* owned; instead of a file; NULL = none yet */
 	size_t count;
 	bool loses; /* what comes next has lost some before it */
 	struct wire_call batch[BATCH_RECORDS];
@@ -39,8 +41,10 @@ struct of_cpu {
 
 struct blocked {
 	struct ring_buffer *ring;
-	int kernel_fd;
-	struct of_cpu **cpus; /* owned; NULL = nothing of it yet */
+	int kernel_fd;		/* -1 = they are kept in memory */
+	uint64_t most_bytes;	/* of each CPU */
+	struct last_calls gone; /* from memory */
+	struct of_cpu **cpus;	/* owned; NULL = nothing of it yet */
 	size_t cpu_count;
 	uint64_t unwritten;
 };
@@ -58,21 +62,49 @@ static int calls_file(struct blocked *blocked, struct of_cpu *of_cpu, uint32_t c
 }
 
 /* No half record between whole ones; if that fails too, what is read ends there. */
-static void flush_cpu(struct blocked *blocked, uint32_t cpu)
+static bool write_batch(struct blocked *blocked, struct of_cpu *of_cpu, uint32_t cpu)
 {
-	struct of_cpu *of_cpu = blocked->cpus[cpu];
 	size_t bytes = of_cpu->count * sizeof(of_cpu->batch[0]);
 
-	if (!of_cpu->count)
-		return;
 	if (calls_file(blocked, of_cpu, cpu) >= 0 &&
 	    file_write(of_cpu->file, of_cpu->batch, bytes) == 0) {
 		of_cpu->bytes += (off_t)bytes;
-	} else {
+		return true;
+	}
+	if (of_cpu->file >= 0)
+		(void)!ftruncate(of_cpu->file, of_cpu->bytes);
+	return false;
+}
+
+/* The last call of a thread may be one that is kept no longer. */
+static void note_gone(void *context, const struct recent_piece *piece)
+{
+	struct blocked *blocked = context;
+	const struct wire_call *calls = piece->data;
+
+	for (size_t i = 0; i < piece->bytes / sizeof(*calls); i++)
+		last_calls_put(&blocked->gone, &calls[i]);
+}
+
+static void keep_batch(struct blocked *blocked, struct of_cpu *of_cpu)
+{
+	if (!of_cpu->recent)
+		of_cpu->recent = recent_new(blocked->most_bytes, note_gone, blocked);
+	recent_add(of_cpu->recent, of_cpu->batch, of_cpu->count * sizeof(of_cpu->batch[0]),
+		   of_cpu->batch[of_cpu->count - 1].mono_ns);
+}
+
+static void flush_cpu(struct blocked *blocked, uint32_t cpu)
+{
+	struct of_cpu *of_cpu = blocked->cpus[cpu];
+
+	if (!of_cpu->count)
+		return;
+	if (blocked->kernel_fd < 0) {
+		keep_batch(blocked, of_cpu);
+	} else if (!write_batch(blocked, of_cpu, cpu)) {
 		blocked->unwritten += of_cpu->count;
 		of_cpu->loses = true;
-		if (of_cpu->file >= 0)
-			(void)!ftruncate(of_cpu->file, of_cpu->bytes);
 	}
 	of_cpu->count = 0;
 }
@@ -116,11 +148,11 @@ int blocked_new(struct bpf_object *object, const char *dir, struct blocked **out
 		struct err *err)
 {
 	struct bpf_map *ring = bpf_object__find_map_by_name(object, "blocks");
-	AUTO_FREE char *path = xasprintf("%s/kernel", dir);
+	AUTO_FREE char *path = dir ? xasprintf("%s/kernel", dir) : NULL;
 	struct blocked *blocked;
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
-	if (fd < 0)
+	if (path && fd < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
 	blocked = xcalloc(1, sizeof(*blocked));
 	blocked->kernel_fd = fd;
@@ -154,17 +186,109 @@ uint64_t blocked_unwritten(const struct blocked *blocked)
 	return blocked->unwritten;
 }
 
+void blocked_keep(struct blocked *blocked, uint64_t most_bytes)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	blocked->most_bytes = most_bytes / (uint64_t)(cpus > 0 ? cpus : 1);
+}
+
+/* Of each CPU that has any in memory; NULL = of none from 'cpu' on. */
+static struct recent *next_recent(const struct blocked *blocked, uint32_t *cpu)
+{
+	for (; *cpu < blocked->cpu_count; (*cpu)++) {
+		if (blocked->cpus[*cpu] && blocked->cpus[*cpu]->recent)
+			return blocked->cpus[*cpu]->recent;
+	}
+	return NULL;
+}
+
+void blocked_forget(struct blocked *blocked, uint64_t before_ns)
+{
+	struct recent *recent;
+
+	for (uint32_t cpu = 0; (recent = next_recent(blocked, &cpu)); cpu++)
+		recent_forget(recent, before_ns);
+}
+
+uint64_t blocked_bytes(const struct blocked *blocked)
+{
+	const struct recent *recent;
+	uint64_t bytes = blocked->gone.cap * sizeof(*blocked->gone.calls);
+
+	for (uint32_t cpu = 0; (recent = next_recent(blocked, &cpu)); cpu++)
+		bytes += recent_bytes(recent) + sizeof(*blocked->cpus[cpu]);
+	return bytes;
+}
+
+uint64_t blocked_gone_ns(const struct blocked *blocked)
+{
+	const struct recent *recent;
+	uint64_t gone_ns = 0;
+
+	for (uint32_t cpu = 0; (recent = next_recent(blocked, &cpu)); cpu++) {
+		if (recent_gone_ns(recent) > gone_ns)
+			gone_ns = recent_gone_ns(recent);
+	}
+	return gone_ns;
+}
+
+static void put_before(const struct recent *recent, uint64_t begin_ns, struct last_calls *last)
+{
+	const struct recent_piece *piece;
+
+	for (size_t i = 0; (piece = recent_at(recent, i)); i++) {
+		const struct wire_call *calls = piece->data;
+
+		for (size_t k = 0; k < piece->bytes / sizeof(*calls); k++) {
+			if (calls[k].mono_ns >= begin_ns)
+				return;
+			last_calls_put(last, &calls[k]);
+		}
+	}
+}
+
+static int write_recent(const struct recent *recent, uint32_t cpu, int kernel_fd, struct err *err)
+{
+	AUTO_FREE char *name = xasprintf("cpu%u.calls", cpu);
+	AUTO_CLOSE int fd =
+		openat(kernel_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	const struct recent_piece *piece;
+	int rc = fd < 0 ? -errno : 0;
+
+	for (size_t i = 0; rc == 0 && (piece = recent_at(recent, i)); i++)
+		rc = file_write(fd, piece->data, piece->bytes);
+	return rc < 0 ? err_set(err, rc, "cannot write kernel/%s: %s", name, strerror(-rc)) : 0;
+}
+
+int blocked_snapshot(const struct blocked *blocked, int kernel_fd, uint64_t begin_ns,
+		     struct last_calls *out_last, struct err *err)
+{
+	const struct recent *recent;
+	int rc = 0;
+
+	last_calls_copy(out_last, &blocked->gone);
+	for (uint32_t cpu = 0; rc == 0 && (recent = next_recent(blocked, &cpu)); cpu++) {
+		put_before(recent, begin_ns, out_last);
+		rc = write_recent(recent, cpu, kernel_fd, err);
+	}
+	return rc;
+}
+
 void blocked_free(struct blocked *blocked)
 {
 	if (!blocked)
 		return;
 	ring_buffer__free(blocked->ring);
 	for (size_t i = 0; i < blocked->cpu_count; i++) {
-		if (blocked->cpus[i])
+		if (blocked->cpus[i]) {
 			mem_close_fd(&blocked->cpus[i]->file);
+			recent_free(blocked->cpus[i]->recent);
+		}
 		free(blocked->cpus[i]);
 	}
 	free(blocked->cpus);
+	last_calls_fini(&blocked->gone);
 	mem_close_fd(&blocked->kernel_fd);
 	free(blocked);
 }

@@ -3,6 +3,11 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -82,4 +87,37 @@ void bpf_parts_iterate(int link_fd)
 	while (fd >= 0 && read(fd, none, sizeof(none)) > 0)
 		;
 	mem_close_fd(&fd);
+}
+
+/* Of the map behind a descriptor of ours; 0 where it is another thing. */
+static uint64_t map_memory(int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+	AUTO_FILE FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	uint64_t bytes = 0;
+	bool is_map = false;
+	char line[128];
+
+	if (!file)
+		mem_close_fd(&fd);
+	while (file && fgets(line, sizeof(line), file)) {
+		is_map |= strncmp(line, "map_type:", 9) == 0;
+		(void)sscanf(line, "memlock: %" SCNu64, &bytes); /* 0, else */
+	}
+	return is_map ? bytes : 0;
+}
+
+uint64_t bpf_parts_memory(void)
+{
+	DIR *dir = opendir("/proc/self/fdinfo");
+	struct dirent *entry;
+	uint64_t bytes = 0;
+
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] != '.')
+			bytes += map_memory(dirfd(dir), entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return bytes;
 }

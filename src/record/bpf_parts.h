@@ -5,6 +5,7 @@
 #define RECORD_BPF_PARTS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct bpf_object;
 struct err;
@@ -31,5 +32,8 @@ void bpf_parts_each_cpu(struct bpf_object *object, const char *map);
 
 /* Have the program of an iterator called for each of what it is about; it writes nothing into its file. */
 void bpf_parts_iterate(int link_fd);
+
+/* The kernel's memory for all maps of our programs, as it tells. */
+uint64_t bpf_parts_memory(void);
 
 #endif

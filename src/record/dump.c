@@ -23,12 +23,15 @@
 #include "event/facts.h"
 #include "proc/fdname.h"
 #include "record/interrupt.h"
+#include "record/last_calls.h"
+#include "record/named_calls.h"
 #include "record/opened.h"
 #include "record/pidns.h"
 #include "proc/proc.h"
 #include "proc/sockets.h"
 #include "store/dump.h"
 #include "store/manifest.h"
+#include "wire/wire.h"
 
 #define PATIENCE_MS 250
 #define FILE_BUFFER (256u << 10)
@@ -46,8 +49,10 @@ struct dump {
 	struct opened_all opened; /* of each of users */
 	struct map owners;	  /* socket inode to two processes: first | second << 32 */
 	struct sockets sockets;
-	bool is_late;	  /* no open files */
-	uint64_t born_ns; /* of CLOCK_BOOTTIME: threads born later are left out */
+	bool is_late;			/* of open files those alone that threads wait for */
+	const struct last_calls *calls; /* a view; NULL = not known */
+	uint64_t begin_ns;		/* of these */
+	uint64_t born_ns;		/* of CLOCK_BOOTTIME: threads born later are left out */
 };
 
 static void dump_fini(struct dump *dump)
@@ -179,6 +184,22 @@ static int compare_calls(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
+/* As of then: it waits in it since, or not any more. */
+static bool add_last_call(const struct dump *dump, struct fact_thread *thread)
+{
+	const struct wire_call *call =
+		dump->calls ? last_calls_find(dump->calls, thread->tid) : NULL;
+
+	if (!call || call->flags & ~WIRE_CALL_LOSS || call->nr == WIRE_CALL_NONE)
+		return false;
+	thread->call = call->nr;
+	thread->arg0 = call->args[0];
+	thread->arg1 = call->args[1];
+	thread->arg2 = call->args[2];
+	thread->call_ns = dump->begin_ns;
+	return true;
+}
+
 /* What the thread was blocked in. Its events tell what became of that. */
 static void add_call(const struct opened *opened, struct fact_thread *thread)
 {
@@ -244,7 +265,7 @@ static void print_threads(const struct dump *dump, FILE *out)
 		}
 		if (is_frozen(dump, from, is_main_frozen))
 			thread.state = DUMP_FROZEN;
-		if (opened)
+		if (!add_last_call(dump, &thread) && opened)
 			add_call(opened, &thread);
 		thread.compat = opened && opened->compat;
 		thread.cgroup = cgroup;
@@ -298,6 +319,30 @@ static void print_fd(const struct dump *dump, int32_t tgid, const struct opened_
 					      .role = name.role | fd->marks,
 					      .inode = name.inode,
 					      .name = name.text });
+}
+
+static bool waits_on(const struct opened *opened, int32_t fd)
+{
+	for (size_t i = 0; i < opened->call_count; i++) {
+		const struct opened_call *call = &opened->calls[i];
+
+		if (call->args[0] == (uint64_t)fd && named_calls_is_on_fd(call->nr))
+			return true;
+	}
+	return false;
+}
+
+/* Descriptors that threads wait for, since before the recording maybe. */
+static void print_waited(const struct dump *dump, FILE *out)
+{
+	for (size_t i = 0; i < dump->user_count && !interrupt_pending(); i++) {
+		const struct opened *opened = &dump->opened.processes[i];
+
+		for (size_t k = 0; opened->call_count && k < opened->fd_count; k++) {
+			if (waits_on(opened, opened->fds[k].fd))
+				print_fd(dump, dump->users[i], &opened->fds[k], out);
+		}
+	}
 }
 
 static void print_opened(const struct dump *dump, FILE *out)
@@ -392,7 +437,9 @@ static int write_file(const struct dump *dump, const char *path, struct err *err
 	/* Within a pid namespace the ids found here are not those of the events. */
 	if (pidns_is_initial()) {
 		print_threads(dump, out);
-		if (!dump->is_late)
+		if (dump->is_late)
+			print_waited(dump, out);
+		else
 			print_opened(dump, out);
 		print_vtids(dump, out);
 	}
@@ -403,42 +450,73 @@ static int write_file(const struct dump *dump, const char *path, struct err *err
 	return rc < 0 ? err_set(err, rc, "%s: %s", path, strerror(-rc)) : 0;
 }
 
-static int dump_make(struct dump *dump, const char *dir, struct manifest *manifest, struct err *err)
+static int read_all(struct dump *dump, struct manifest *manifest, struct err *err)
 {
-	AUTO_FREE char *path = xasprintf("%s/kernel/dump.jsonl", dir);
 	int rc = read_threads(dump, err);
 
-	if (rc == 0) {
-		opened_read(dump->proc_fd, dump->users, dump->user_count, PATIENCE_MS,
-			    &dump->opened);
-		if (!dump->is_late)
-			read_sockets(dump);
-		rc = interrupt_check(err);
-	}
-	if (rc == 0) {
-		note_hung(dump, manifest);
-		note_refused(dump, manifest);
-		rc = write_file(dump, path, err);
-	}
-	dump_fini(dump);
-	return rc;
+	if (rc < 0)
+		return rc;
+	opened_read(dump->proc_fd, dump->users, dump->user_count, PATIENCE_MS, &dump->opened);
+	read_sockets(dump);
+	rc = interrupt_check(err);
+	if (rc < 0)
+		return rc;
+	note_hung(dump, manifest);
+	note_refused(dump, manifest);
+	return 0;
+}
+
+static int write_all(const struct dump *dump, const char *dir, struct err *err)
+{
+	AUTO_FREE char *path = xasprintf("%s/kernel/dump.jsonl", dir);
+
+	return write_file(dump, path, err);
 }
 
 int dump_write(const char *dir, struct manifest *manifest, struct err *err)
 {
 	struct dump dump = { .proc_fd = -1 };
+	int rc = read_all(&dump, manifest, err);
 
-	return dump_make(&dump, dir, manifest, err);
+	if (rc == 0)
+		rc = write_all(&dump, dir, err);
+	dump_fini(&dump);
+	return rc;
 }
 
-int dump_write_late(const char *dir, uint64_t born_ns, struct manifest *manifest, struct err *err)
+int dump_late_read(uint64_t born_ns, struct manifest *manifest, struct dump **out_dump,
+		   struct err *err)
 {
 	uint64_t mono_ns =
 		clock_read_ns(CLOCK_MONOTONIC); /* first: the difference is not below 0 */
 	uint64_t slept_ns = clock_read_ns(CLOCK_BOOTTIME) - mono_ns;
-	struct dump dump = { .proc_fd = -1, .is_late = true, .born_ns = UINT64_MAX };
+	struct dump *dump = xcalloc(1, sizeof(*dump));
+	int rc;
 
-	if (born_ns < UINT64_MAX - slept_ns)
-		dump.born_ns = born_ns + slept_ns;
-	return dump_make(&dump, dir, manifest, err);
+	dump->proc_fd = -1;
+	dump->is_late = true;
+	dump->born_ns = born_ns < UINT64_MAX - slept_ns ? born_ns + slept_ns : UINT64_MAX;
+	rc = read_all(dump, manifest, err);
+	if (rc < 0) {
+		dump_late_free(dump);
+		return rc;
+	}
+	*out_dump = dump;
+	return 0;
+}
+
+int dump_late_write(struct dump *dump, const char *dir, const struct last_calls *calls,
+		    uint64_t begin_ns, struct err *err)
+{
+	dump->calls = calls;
+	dump->begin_ns = begin_ns;
+	return write_all(dump, dir, err);
+}
+
+void dump_late_free(struct dump *dump)
+{
+	if (!dump)
+		return;
+	dump_fini(dump);
+	free(dump);
 }

@@ -24,10 +24,22 @@ struct manifest;
  */
 int dump_write(const char *dir, struct manifest *manifest, struct err *err);
 
+struct dump;
+struct last_calls;
+
 /*
  * The same when the recording lies behind: of threads that were born until 'born_ns' of CLOCK_MONOTONIC
- * (UINT64_MAX: of all), without what is open now, which says nothing of what was open then.
+ * (UINT64_MAX: of all). What is open now says nothing of what was open then: only of what threads wait for
+ * in a call on a descriptor is the name of that read. Returns 0 and *out_dump, to be freed with
+ * dump_late_free(), or a negative errno with err filled.
  */
-int dump_write_late(const char *dir, uint64_t born_ns, struct manifest *manifest, struct err *err);
+int dump_late_read(uint64_t born_ns, struct manifest *manifest, struct dump **out_dump,
+		   struct err *err);
+
+/* Write it as dump_write(). 'calls': in which call each thread was last before 'begin_ns'; NULL = not known. */
+int dump_late_write(struct dump *dump, const char *dir, const struct last_calls *calls,
+		    uint64_t begin_ns, struct err *err);
+
+void dump_late_free(struct dump *dump); /* NULL is fine */
 
 #endif

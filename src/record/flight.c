@@ -21,13 +21,17 @@
 #include "record/buffer.h"
 #include "record/clock.h"
 #include "record/devices.h"
+#include "record/bpf_parts.h"
 #include "record/dump.h"
 #include "record/ftrace.h"
 #include "record/ladder.h"
+#include "record/last_calls.h"
+#include "record/names.h"
 #include "record/pack.h"
 #include "record/reader.h"
 #include "record/record.h"
 #include "record/session.h"
+#include "record/wait_stacks.h"
 #include "store/manifest.h"
 #include "store/parts.h"
 
@@ -37,6 +41,10 @@
 #define SYNC_FIRST_NS UINT64_C(1000000000)
 #define RATE_NS	      UINT64_C(1000000000) /* a rate is of at least so long */
 #define STEPS_MOST    1024		   /* kept */
+#define STACK_MIN_NS  UINT64_C(10000000)   /* stacks of waits that long */
+#define RENEW_NS      UINT64_C(1000000000) /* at most so often names are told anew */
+#define LEAN_PERCENT  40 /* of the memory: for the calls that threads block in, names, and stacks */
+#define FULL_PERCENT  20 /* for names and stacks */
 
 struct flight {
 	struct record_opts opts; /* what the session looks at */
@@ -56,6 +64,11 @@ struct flight {
 	uint64_t rate_at_ns, rate_from; /* events since the start, then */
 	uint64_t events_per_s;
 	uint64_t steps;
+	/* What BPF programs tell of names, calls and code, in memory. */
+	struct wait_stacks *stacks; /* owned; NULL = none are taken */
+	uint64_t beside_bytes;	    /* promised for it; 0 = nothing is told */
+	uint64_t kernel_bytes;	    /* of these, maps of the programs */
+	uint64_t renewed_ns;
 };
 
 /* One CPU's ring by the kernel's count. */
@@ -206,6 +219,69 @@ static uint64_t events_now(const struct flight *flight)
 	return events;
 }
 
+/* How long one CPU's ring will last when it is full, at the rate since it was empty. */
+static uint64_t lasts_ns(const struct flight *flight, const struct ring_stats *stats,
+			 uint64_t now_ns)
+{
+	uint64_t cpu_bytes = flight->session.manifest->buffer_bytes;
+	__uint128_t ns = (__uint128_t)cpu_bytes * stats->entries;
+	__uint128_t all = (__uint128_t)(stats->entries + stats->overrun) * stats->bytes;
+
+	if (!all)
+		return UINT64_MAX;
+	ns = ns * (now_ns - flight->on_ns) / all;
+	return ns < UINT64_MAX ? (uint64_t)ns : UINT64_MAX;
+}
+
+/* How far back the events of all CPUs reach now; 'cpus' that are there, and what is in their rings. */
+struct rings_now {
+	uint64_t held_ns, lasts_ns, entries, bytes, events, cpus;
+};
+
+static struct rings_now look_at_rings(const struct flight *flight, uint64_t now_ns)
+{
+	struct rings_now now = { .held_ns = now_ns - flight->on_ns,
+				 .lasts_ns = UINT64_MAX,
+				 .events = flight->events_before };
+
+	for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
+		struct ring_stats stats;
+		uint64_t oldest_ns, lasts;
+
+		if (!stats_read(flight, cpu, &stats))
+			continue;
+		now.cpus++;
+		now.entries += stats.entries;
+		now.bytes += stats.bytes;
+		now.events += stats.entries + stats.overrun;
+		lasts = lasts_ns(flight, &stats, now_ns);
+		now.lasts_ns = lasts < now.lasts_ns ? lasts : now.lasts_ns;
+		oldest_ns = stats.overrun ? to_mono(flight, stats.oldest_raw) : flight->on_ns;
+		if (oldest_ns <= now_ns && now_ns - oldest_ns < now.held_ns)
+			now.held_ns = now_ns - oldest_ns;
+	}
+	return now;
+}
+
+/*
+ * Four times while the rings last, what threads wait for is told anew: so it is told since a snapshot's begin.
+ * What the rings hold no more is forgotten, but what was told last before.
+ */
+static void keep_names(struct flight *flight, uint64_t now_ns)
+{
+	uint64_t held_ns = flight->session.names ? look_at_rings(flight, now_ns).held_ns : 0;
+	uint64_t every_ns = held_ns / 4 > RENEW_NS ? held_ns / 4 : RENEW_NS;
+
+	if (!flight->session.names)
+		return;
+	names_forget(flight->session.names, now_ns - held_ns - every_ns);
+	wait_stacks_keep(flight->stacks, held_ns + every_ns);
+	if (now_ns - flight->renewed_ns < every_ns)
+		return;
+	names_renew(flight->session.names);
+	flight->renewed_ns = now_ns;
+}
+
 uint64_t flight_tick_ns(const struct flight *flight)
 {
 	return flight->opts.budget_ppm ? BUDGET_LOOK_NS : SYNC_FIRST_NS;
@@ -235,6 +311,7 @@ void flight_tick(struct flight *flight)
 		write_state(flight);
 	}
 	keep_budget(flight, events);
+	keep_names(flight, now_ns);
 	if (now_ns - flight->rate_at_ns >= RATE_NS) {
 		flight->events_per_s = (uint64_t)((__uint128_t)(events - flight->rate_from) *
 						  1000000000u / (now_ns - flight->rate_at_ns));
@@ -243,55 +320,36 @@ void flight_tick(struct flight *flight)
 	}
 }
 
-/* How long one CPU's ring will last when it is full, at the rate since it was empty. */
-static uint64_t lasts_ns(const struct flight *flight, const struct ring_stats *stats,
-			 uint64_t now_ns)
-{
-	uint64_t cpu_bytes = flight->session.manifest->buffer_bytes;
-	__uint128_t ns = (__uint128_t)cpu_bytes * stats->entries;
-	__uint128_t all = (__uint128_t)(stats->entries + stats->overrun) * stats->bytes;
-
-	if (!all)
-		return UINT64_MAX;
-	ns = ns * (now_ns - flight->on_ns) / all;
-	return ns < UINT64_MAX ? (uint64_t)ns : UINT64_MAX;
-}
-
 void flight_held(struct flight *flight, struct flight_held *out_held)
 {
-	uint64_t now_ns = clock_now_ns(), entries = 0, cpus = 0;
+	uint64_t now_ns = clock_now_ns(), gone_ns = names_gone_ns(flight->session.names);
+	uint64_t beside_now =
+		names_bytes(flight->session.names) + wait_stacks_bytes(flight->stacks);
+	uint64_t beside_bytes = flight->kernel_bytes + beside_now > flight->beside_bytes
+					? flight->kernel_bytes + beside_now
+					: flight->beside_bytes;
+	const struct rings_now rings = look_at_rings(flight, now_ns);
 	struct manifest told = { 0 };
 	struct flight_held held = { .since_ns = flight->on_ns,
-				    .held_ns = now_ns - flight->on_ns,
-				    .lasts_ns = UINT64_MAX,
-				    .events = flight->events_before,
+				    .held_ns = rings.held_ns,
+				    .lasts_ns = rings.lasts_ns,
+				    .bytes = rings.bytes,
+				    .events = rings.events,
 				    .events_per_s = flight->events_per_s };
 
-	for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
-		struct ring_stats stats;
-		uint64_t oldest_ns, lasts;
-
-		if (!stats_read(flight, cpu, &stats))
-			continue;
-		cpus++;
-		entries += stats.entries;
-		held.bytes += stats.bytes;
-		held.events += stats.entries + stats.overrun;
-		lasts = lasts_ns(flight, &stats, now_ns);
-		held.lasts_ns = lasts < held.lasts_ns ? lasts : held.lasts_ns;
-		oldest_ns = stats.overrun ? to_mono(flight, stats.oldest_raw) : flight->on_ns;
-		if (oldest_ns <= now_ns && now_ns - oldest_ns < held.held_ns)
-			held.held_ns = now_ns - oldest_ns;
-	}
-	held.memory_bytes = cpus * flight->session.manifest->buffer_bytes;
-	if (entries)
+	if (gone_ns && now_ns - gone_ns < held.held_ns)
+		held.held_ns = now_ns - gone_ns;
+	held.memory_bytes = rings.cpus * flight->session.manifest->buffer_bytes + beside_bytes;
+	if (rings.entries)
 		held.bytes_per_s =
-			(uint64_t)((__uint128_t)held.events_per_s * held.bytes / entries);
+			(uint64_t)((__uint128_t)held.events_per_s * held.bytes / rings.entries);
+	held.bytes += beside_now;
 	meter_tell(&flight->session.meter, &told);
 	ladder_tell(&flight->session, &told);
 	told.cost.budget_ppm = flight->opts.budget_ppm;
 	held.cost = told.cost;
 	held.step = flight->session.budget.step;
+	held.has_lean_steps = flight->session.manifest->has_lean_steps;
 	held.steps = flight->steps;
 	*out_held = held;
 }
@@ -369,6 +427,10 @@ static void find_begin(struct flight *flight, struct flight_taken *taken)
 			manifest->begin_ns = first_ns;
 		taken->overwritten += cpu->lost;
 	}
+	if (names_gone_ns(flight->session.names) > manifest->begin_ns)
+		manifest->begin_ns = names_gone_ns(flight->session.names);
+	if (manifest->begin_ns > manifest->end_ns) /* they were all too few */
+		manifest->begin_ns = manifest->end_ns;
 	for (size_t i = 0; i < manifest->cpu_count; i++) {
 		cut_before(flight, &manifest->cpus[i], manifest->begin_ns);
 		taken->bytes += manifest->cpus[i].bytes;
@@ -464,14 +526,38 @@ static void rings_on(struct flight *flight, struct flight_taken *taken)
 	write_state(flight);
 }
 
-static void dump_state(struct flight *flight)
+static void note_dump(struct session *session, const struct err *why)
+{
+	manifest_add_missing(session->manifest, "threads that lived", why->text);
+}
+
+/* Who lives; NULL = it could not be read. */
+static struct dump *read_living(struct flight *flight)
 {
 	struct session *session = &flight->session;
-	struct err why = { 0 };
 	uint64_t born_ns = flight->is_old ? session->manifest->end_ns : UINT64_MAX;
+	struct dump *dump = NULL;
+	struct err why = { 0 };
 
-	if (dump_write_late(session->directory.path, born_ns, session->manifest, &why) < 0)
-		manifest_add_missing(session->manifest, "threads that lived", why.text);
+	if (dump_late_read(born_ns, session->manifest, &dump, &why) < 0)
+		note_dump(session, &why);
+	return dump;
+}
+
+/* Names, calls, and who lived: what the events do not tell. */
+static void write_state_beside(struct flight *flight, struct dump *dump)
+{
+	struct session *session = &flight->session;
+	uint64_t begin_ns = session->manifest->begin_ns;
+	struct last_calls last = { 0 };
+	struct err why = { 0 };
+
+	if (session->names &&
+	    names_snapshot(session->names, session->directory.kernel_fd, begin_ns, &last, &why) < 0)
+		manifest_add_missing(session->manifest, "names, and calls that blocked", why.text);
+	if (dump && dump_late_write(dump, session->directory.path, &last, begin_ns, &why) < 0)
+		note_dump(session, &why);
+	last_calls_fini(&last);
 	devices_free(devices_begin(session->directory.kernel_fd));
 }
 
@@ -486,14 +572,18 @@ static void pack_rings(struct session *session)
 			pack_ring(session->directory.kernel_fd, manifest->cpus[i].cpu) == 0;
 }
 
-static int finish(struct session *session, struct err *err)
+static int finish(struct flight *flight, struct err *err)
 {
+	struct session *session = &flight->session;
 	int rc = session_prepare(session, SESSION_TEXTS, err);
 
 	if (rc < 0)
 		return rc;
 	pack_rings(session);
 	parts_note(session->manifest, session->directory.dir_fd);
+	/* It is written for some time still: it is no part whose length is known. */
+	wait_stacks_snapshot(flight->stacks, session->directory.kernel_fd,
+			     session->manifest->begin_ns, session->manifest);
 	session->manifest->complete = true;
 	return session_write(session, err);
 }
@@ -530,6 +620,7 @@ int flight_snapshot(struct flight *flight, const char *dir, struct flight_taken 
 		    struct err *err)
 {
 	struct session *session = &flight->session;
+	struct dump *dump = NULL;
 	int rc;
 
 	*out_taken = (struct flight_taken){ 0 };
@@ -540,17 +631,22 @@ int flight_snapshot(struct flight *flight, const char *dir, struct flight_taken 
 	rc = session_prepare(session, SESSION_DIRECTORY, err);
 	if (rc == 0) {
 		if (!flight->is_old)
-			dump_state(flight);
+			dump = read_living(flight);
+		wait_stacks_take_open(flight->stacks);
 		rings_off(flight);
+		names_take(session->names);
 		rc = copy_rings(flight, out_taken, err);
 		rings_on(flight, out_taken);
 		if (rc == 0)
 			find_window(flight, out_taken);
 		if (rc == 0 && flight->is_old)
-			dump_state(flight);
+			dump = read_living(flight);
+		if (rc == 0)
+			write_state_beside(flight, dump);
+		dump_late_free(dump);
 	}
 	if (rc == 0)
-		rc = finish(session, err);
+		rc = finish(flight, err);
 	leave_directory(session, rc == 0);
 	rewind_manifest(flight);
 	drop_old_steps(flight); /* what is recorded from now on needs them no longer */
@@ -558,7 +654,25 @@ int flight_snapshot(struct flight *flight, const char *dir, struct flight_taken 
 	return rc;
 }
 
+int flight_named_fd(const struct flight *flight)
+{
+	return flight ? wait_stacks_named_fd(flight->stacks) : -1;
+}
+
+int flight_named(struct flight *flight, struct err *err)
+{
+	return wait_stacks_named(flight->stacks, err);
+}
+
 /* -------------------------------------------------------------------- start */
+
+/* What names, and the calls that threads block in, may take of all memory. */
+static unsigned int beside_percent(const char *events)
+{
+	if (strcmp(events, "core") == 0)
+		return 0;
+	return strstr(events, "lean") ? LEAN_PERCENT : FULL_PERCENT;
+}
 
 static struct flight *flight_new(const struct flight_opts *opts, const char *events)
 {
@@ -569,7 +683,9 @@ static struct flight *flight_new(const struct flight_opts *opts, const char *eve
 	flight->session.opts = &flight->opts;
 	flight->events = xstrdup(events);
 	flight->opts.events = flight->events;
-	flight->opts.buffer_bytes = opts->memory_bytes / (uint64_t)(cpus > 0 ? cpus : 1);
+	flight->beside_bytes = opts->memory_bytes / 100 * beside_percent(events);
+	flight->opts.buffer_bytes =
+		(opts->memory_bytes - flight->beside_bytes) / (uint64_t)(cpus > 0 ? cpus : 1);
 	flight->opts.as_root = true;
 	flight->opts.budget_ppm = opts->budget_ppm;
 	flight->run_fd = opts->run_fd;
@@ -582,12 +698,78 @@ static void note_missing(struct flight *flight)
 {
 	struct manifest *manifest = flight->session.manifest;
 
-	manifest_add_missing(manifest, "files and sockets that were open, and names of new ones",
-			     "the flight recorder does not keep them");
+	if (!flight->session.names)
+		manifest_add_missing(manifest, "names of files and sockets",
+				     manifest->has_syscalls
+					     ? "there is no BPF program for it"
+					     : "the flight recorder does not keep them");
+	else if (!manifest->is_lean)
+		manifest_add_missing(manifest, "names of files and sockets that were open",
+				     "the flight recorder does not keep them");
 	manifest_add_missing(manifest, "the kernel's accounts, and CPU quotas that held back",
 			     "the flight recorder does not keep them");
 	flight->missing_count = manifest->missing_count;
 	flight->tid_count = manifest->recorder_tid_count;
+}
+
+/* Without it lean events are those of "core": that is not what was asked for. */
+static int start_names(struct flight *flight, struct err *err)
+{
+	const struct manifest *manifest = flight->session.manifest;
+	struct err why = { 0 };
+	int rc;
+
+	if (!manifest->is_lean && !manifest->has_syscalls)
+		return 0;
+	rc = names_keep(flight->beside_bytes / 2, session_names_of(&flight->session),
+			&flight->session.names, &why);
+	if (rc >= 0) {
+		session_note_names(&flight->session);
+		names_begin(flight->session.names);
+		return 0;
+	}
+	flight->session.names = NULL;
+	return manifest->is_lean ? err_set(err, rc, "lean events need a BPF program: %s", why.text)
+				 : 0;
+}
+
+static void start_stacks(struct flight *flight)
+{
+	struct manifest *manifest = flight->session.manifest;
+	const struct wait_stacks_opts opts = {
+		.min_ns = STACK_MIN_NS,
+		.is_lean = manifest->is_lean,
+		.keep_bytes = flight->beside_bytes /
+			      5, /* twice, a ring, and what tells of mapped files */
+	};
+	struct err why = { 0 };
+
+	if (!manifest->is_lean && !manifest->has_syscalls)
+		return;
+	/* To see the end of each call is what the budget would have to do without. */
+	if (!manifest->is_lean && flight->opts.budget_ppm) {
+		manifest_add_missing(manifest, "in which code threads waited", "the budget");
+		return;
+	}
+	if (wait_stacks_start(-1, &opts, &flight->stacks, &why) < 0) {
+		flight->stacks = NULL;
+		manifest_add_missing(manifest, "in which code threads waited", why.text);
+		return;
+	}
+	manifest_add_recorder_tid(manifest, wait_stacks_tid(flight->stacks));
+}
+
+static int start_programs(struct flight *flight, struct err *err)
+{
+	int rc;
+
+	mem_keep_freed(KERNEL_TYPES_BYTES);
+	rc = start_names(flight, err);
+	if (rc == 0)
+		start_stacks(flight);
+	mem_keep_freed(0);
+	flight->kernel_bytes = bpf_parts_memory();
+	return rc;
 }
 
 int flight_open(const struct flight_opts *opts, struct flight **out_flight, struct err *err)
@@ -595,11 +777,8 @@ int flight_open(const struct flight_opts *opts, struct flight **out_flight, stru
 	struct flight *flight = flight_new(opts, opts->events);
 	int rc = session_prepare(&flight->session, SESSION_RINGS, err);
 
-	if (rc == 0 && flight->session.manifest->is_lean)
-		rc = err_set(
-			err, -EINVAL,
-			"lean events need a BPF program, which the flight recorder has not: use "
-			"core or full");
+	if (rc == 0)
+		rc = start_programs(flight, err);
 	if (rc == 0)
 		meter_begin(&flight->session.meter);
 	if (rc == 0)
@@ -608,7 +787,7 @@ int flight_open(const struct flight_opts *opts, struct flight **out_flight, stru
 		flight_close(flight);
 		return rc;
 	}
-	flight->on_ns = flight->rate_at_ns = clock_now_ns();
+	flight->on_ns = flight->rate_at_ns = flight->renewed_ns = clock_now_ns();
 	instance_outlive(&flight->session.instance);
 	note_missing(flight);
 	flight_tick(flight);
@@ -659,6 +838,7 @@ void flight_close(struct flight *flight)
 	if (!flight)
 		return;
 	(void)unlinkat(flight->run_fd, STATE_FILE, 0); /* the next one finds nothing, then */
+	wait_stacks_stop(flight->stacks);
 	session_fini(&flight->session);
 	free(flight->events);
 	free(flight);

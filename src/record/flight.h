@@ -44,6 +44,7 @@ struct flight_held {
 	uint64_t bytes_per_s;  /* as above */
 	struct fact_cost cost; /* since the start */
 	uint32_t step;	       /* enum record_step, of now */
+	bool has_lean_steps;   /* as fact of a trace */
 	uint64_t steps;	       /* changes so far */
 };
 
@@ -82,6 +83,13 @@ void flight_held(struct flight *flight, struct flight_held *out_held);
  */
 int flight_snapshot(struct flight *flight, const char *dir, struct flight_taken *out_taken,
 		    struct err *err);
+
+/*
+ * The functions of the last snapshot are being given names: it is whole when this is readable, and flight_named() was
+ * called; -1 = it is. That waits for it, and returns 0, or a negative errno with err filled: some have no names.
+ */
+int flight_named_fd(const struct flight *flight);
+int flight_named(struct flight *flight, struct err *err);
 
 /* Stop, remove the rings, free. NULL is fine. */
 void flight_close(struct flight *flight);

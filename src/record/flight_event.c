@@ -114,7 +114,7 @@ static int choose_point(struct flight_event *event, int tracing_fd, const char *
 		       : rc;
 }
 
-int flight_event_open_point(const char *point, bool is_usdt, struct flight_event **out_event,
+int flight_event_make_point(const char *point, bool is_usdt, struct flight_event **out_event,
 			    struct err *err)
 {
 	AUTO_FREE char *tracing_dir = NULL;
@@ -128,14 +128,40 @@ int flight_event_open_point(const char *point, bool is_usdt, struct flight_event
 					      strerror(errno))
 				    : choose_point(event, tracing_fd, point, is_usdt, err);
 	}
-	if (rc == 0) /* the folder of all places of the point */
-		rc = prepare(event, event->probes.group, NULL, err);
 	if (rc < 0) {
 		flight_event_close(event);
 		return rc;
 	}
 	*out_event = event;
 	return 0;
+}
+
+int flight_event_open_point(const char *point, bool is_usdt, struct flight_event **out_event,
+			    struct err *err)
+{
+	struct flight_event *event;
+	int rc = flight_event_make_point(point, is_usdt, &event, err);
+
+	if (rc < 0)
+		return rc;
+	/* The folder of all places of the point. */
+	rc = prepare(event, event->probes.group, NULL, err);
+	if (rc < 0) {
+		flight_event_close(event);
+		return rc;
+	}
+	*out_event = event;
+	return 0;
+}
+
+const char *flight_event_group(const struct flight_event *event)
+{
+	return event->probes.group;
+}
+
+const char *flight_event_place(const struct flight_event *event, size_t index)
+{
+	return index < event->probes.event_count ? event->probes.events[index].kernel_name : NULL;
 }
 
 int flight_event_fd(const struct flight_event *event)

@@ -8,6 +8,7 @@
 #define RECORD_FLIGHT_EVENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct err;
 struct flight_event;
@@ -26,6 +27,15 @@ int flight_event_open(const char *name, const char *filter, struct flight_event 
  */
 int flight_event_open_point(const char *point, bool is_usdt, struct flight_event **out_event,
 			    struct err *err);
+
+/*
+ * The point alone, switched off: as long as it is open, the kernel has an event flight_event_place(event, 0), 1 ... for
+ * each of its places; NULL behind the last one. Views.
+ */
+int flight_event_make_point(const char *point, bool is_usdt, struct flight_event **out_event,
+			    struct err *err);
+const char *flight_event_group(const struct flight_event *event);
+const char *flight_event_place(const struct flight_event *event, size_t index);
 
 /* Ready for POLLIN when it has happened; -1 = it is not armed, or 'event' is NULL. */
 int flight_event_fd(const struct flight_event *event);

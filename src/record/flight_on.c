@@ -179,6 +179,18 @@ static char *event_path(const char *text, size_t length)
 		       : NULL;
 }
 
+/* One of a pair: "oom/mark_victim", or a point as it is given; NULL = neither. */
+static char *pair_end(const char *text, size_t length)
+{
+	AUTO_FREE char *end = xstrndup(text, length);
+	bool is_usdt = strncmp(end, "usdt:", 5) == 0;
+	struct flight_on point = { 0 };
+
+	if (!is_usdt && strncmp(end, "probe:", 6) != 0)
+		return event_path(text, length);
+	return parse_point(end + (is_usdt ? 5 : 6), is_usdt, &point) ? xstrdup(end) : NULL;
+}
+
 /* "sched:a->sched:b>200ms": another event, or its end is its beginning */
 static bool parse_pair(const char *text, struct flight_on *on)
 {
@@ -187,8 +199,8 @@ static bool parse_pair(const char *text, struct flight_on *on)
 	on->kind = FLIGHT_ON_PAIR;
 	if (!arrow || limit < arrow + 2)
 		return false;
-	on->event = event_path(text, (size_t)(arrow - text));
-	on->second = event_path(arrow + 2, (size_t)(limit - arrow - 2));
+	on->event = pair_end(text, (size_t)(arrow - text));
+	on->second = pair_end(arrow + 2, (size_t)(limit - arrow - 2));
 	return on->event && on->second && strcmp(on->event, on->second) != 0 &&
 	       text_parse_duration(limit + 1, &on->min_ns) && on->min_ns > 0;
 }

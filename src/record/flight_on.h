@@ -13,6 +13,7 @@
  *	probe:/usr/bin/x:work   a function of a program, or its return, begins: as --probe of record takes it
  *	usdt:/usr/bin/x:a:b     a USDT point of a program is passed, likewise
  *	pair:A:B->C:D>200ms     a thread passes event C:D longer after A:B: flight_pair.h
+ *	pair:usdt:/usr/bin/x:a:b->usdt:/usr/bin/x:a:c>1s    the same of points in programs
  *
  * D and runnable are looked for in /proc, so often that looking costs at most 1 % of a CPU. A wait that
  * is over before the second look at it is not seen. Threads with a name are found by the looks at all, and

@@ -14,15 +14,24 @@
 #include "base/text.h"
 #include "record/bpf/raw_pair.h"
 #include "record/bpf_parts.h"
+#include "record/flight_event.h"
 
 extern const unsigned char holdup_bpf_pair[];
 extern const size_t holdup_bpf_pair_bytes;
 
 #define FIRSTS_MAX 65536u /* of the program */
+#define PLACES_MAX 16u	  /* of one point */
+
+/* One of the two. */
+struct pair_end {
+	struct flight_event *point; /* owned; NULL = it is an event of the kernel */
+	struct bpf_link *links[PLACES_MAX];
+	size_t count;
+};
 
 struct flight_pair {
 	struct bpf_object *object;
-	struct bpf_link *links[2];
+	struct pair_end ends[2];
 	struct ring_buffer *ring;
 	struct raw_pair_control *control; /* mapped */
 	char *told;			  /* owned; the first one that was taken */
@@ -41,12 +50,35 @@ static int take_record(void *context, void *data, size_t bytes)
 	return 0;
 }
 
-static int load(struct flight_pair *pair, struct err *err)
+/* Of events of the kernel, and of points. */
+static const char *const programs[2][2] = { { "on_first", "on_second" },
+					    { "on_first_point", "on_second_point" } };
+
+static bool is_point(const char *name)
+{
+	return strncmp(name, "usdt:", 5) == 0 || strncmp(name, "probe:", 6) == 0;
+}
+
+/* Those of the other type are left out: a kernel may not have it. */
+static void choose(struct bpf_object *object, size_t which, const char *name)
+{
+	struct bpf_program *other =
+		bpf_object__find_program_by_name(object, programs[!is_point(name)][which]);
+
+	if (other)
+		(void)bpf_program__set_autoload(other, false);
+}
+
+static int load(struct flight_pair *pair, const char *first, const char *second, struct err *err)
 {
 	int rc = bpf_parts_open("holdup_pair", holdup_bpf_pair, holdup_bpf_pair_bytes,
 				&pair->object, err);
 
-	return rc < 0 ? rc : bpf_parts_load(pair->object, err);
+	if (rc < 0)
+		return rc;
+	choose(pair->object, 0, first);
+	choose(pair->object, 1, second);
+	return bpf_parts_load(pair->object, err);
 }
 
 static int prepare(struct flight_pair *pair, uint64_t limit_ns, struct err *err)
@@ -61,25 +93,56 @@ static int prepare(struct flight_pair *pair, uint64_t limit_ns, struct err *err)
 	return pair->ring ? 0 : err_set(err, -errno, "no BPF ring buffer: %s", strerror(errno));
 }
 
-/* "system/event" */
-static int attach(struct flight_pair *pair, size_t which, const char *name, struct err *err)
+static int attach_one(struct flight_pair *pair, size_t which, const char *system, const char *event,
+		      struct err *err)
 {
-	static const char *const programs[2] = { "on_first", "on_second" };
-	AUTO_FREE char *system = xstrndup(name, strcspn(name, "/"));
-	const char *event = name + strlen(system) + (name[strlen(system)] == '/');
+	struct pair_end *end = &pair->ends[which];
 	struct bpf_program *program =
-		bpf_object__find_program_by_name(pair->object, programs[which]);
+		bpf_object__find_program_by_name(pair->object, programs[end->point != NULL][which]);
 	struct bpf_link *link =
 		program ? bpf_program__attach_tracepoint(program, system, event) : NULL;
 	int rc = program ? (int)libbpf_get_error(link) : -ENOENT;
 
 	if (rc == -ENOENT)
-		return err_set(err, rc, "this kernel has no event %s", name);
+		return err_set(err, rc, "this kernel has no event %s/%s", system, event);
 	if (rc)
-		return err_set(err, rc, "the BPF program cannot be attached to event %s: %s", name,
-			       strerror(-rc));
-	pair->links[which] = link;
+		return err_set(err, rc, "the BPF program cannot be attached to event %s/%s: %s",
+			       system, event, strerror(-rc));
+	end->links[end->count++] = link;
 	return 0;
+}
+
+/* All places of the point. */
+static int attach_point(struct flight_pair *pair, size_t which, const char *point, bool is_usdt,
+			struct err *err)
+{
+	struct pair_end *end = &pair->ends[which];
+	const char *place;
+	int rc = flight_event_make_point(point, is_usdt, &end->point, err);
+
+	if (rc < 0) {
+		end->point = NULL;
+		return rc;
+	}
+	for (size_t i = 0; rc == 0 && (place = flight_event_place(end->point, i)); i++)
+		rc = i < PLACES_MAX
+			     ? attach_one(pair, which, flight_event_group(end->point), place, err)
+			     : err_set(err, -E2BIG, "%s has more than %u places", point,
+				       PLACES_MAX);
+	return rc;
+}
+
+/* "system/event", or a point. */
+static int attach(struct flight_pair *pair, size_t which, const char *name, struct err *err)
+{
+	AUTO_FREE char *system = xstrndup(name, strcspn(name, "/"));
+	const char *event = name + strlen(system) + (name[strlen(system)] == '/');
+
+	if (strncmp(name, "usdt:", 5) == 0)
+		return attach_point(pair, which, name + 5, true, err);
+	if (strncmp(name, "probe:", 6) == 0)
+		return attach_point(pair, which, name + 6, false, err);
+	return attach_one(pair, which, system, event, err);
 }
 
 int flight_pair_open(const char *first, const char *second, uint64_t limit_ns,
@@ -88,7 +151,7 @@ int flight_pair_open(const char *first, const char *second, uint64_t limit_ns,
 	struct flight_pair *pair = xcalloc(1, sizeof(*pair));
 	int rc;
 
-	rc = load(pair, err);
+	rc = load(pair, first, second, err);
 	if (rc >= 0)
 		rc = prepare(pair, limit_ns, err);
 	if (rc >= 0)
@@ -137,14 +200,20 @@ void flight_pair_arm(struct flight_pair *pair)
 	__atomic_store_n(&pair->control->is_armed, 1, __ATOMIC_RELAXED);
 }
 
+/* The event can be removed when nobody is attached to it. */
+static void end_close(struct pair_end *end)
+{
+	for (size_t i = 0; i < end->count; i++)
+		(void)bpf_link__destroy(end->links[i]); /* the kernel detaches anyway */
+	flight_event_close(end->point);
+}
+
 void flight_pair_close(struct flight_pair *pair)
 {
 	if (!pair)
 		return;
-	for (size_t i = 0; i < ARRAY_LEN(pair->links); i++) {
-		if (pair->links[i])
-			(void)bpf_link__destroy(pair->links[i]); /* the kernel detaches anyway */
-	}
+	for (size_t i = 0; i < ARRAY_LEN(pair->ends); i++)
+		end_close(&pair->ends[i]);
 	ring_buffer__free(pair->ring);
 	if (pair->control)
 		(void)munmap(pair->control, sizeof(*pair->control)); /* cannot fail */

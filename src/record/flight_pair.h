@@ -14,7 +14,8 @@ struct err;
 struct flight_pair;
 
 /*
- * 'first', 'second': "system/event". It is armed. Returns 0 and *out_pair, to be freed with
+ * 'first', 'second': "system/event", or a point in a program: "usdt:PROGRAM:PROVIDER:NAME", "probe:PROGRAM:FUNCTION".
+ * Call it before threads are started. It is armed. Returns 0 and *out_pair, to be freed with
  * flight_pair_close(), or a negative errno with err filled: -ENOENT there is no such event, -ENOTSUP it was
  * built without BPF programs.
  */

@@ -45,6 +45,7 @@
 #define CALL_INPROGRESS	 115
 #define CALL_RESTART	 512 /* ERESTARTSYS */
 
+#define TASK_SLEEPS 3 /* interruptibly or not */
 #define PARENTS	    16
 #define NAPPED	    2 /* times it has slept at least, that it may do so again and again */
 #define SLEEPERS    8192
@@ -780,12 +781,14 @@ int on_each_task(struct bpf_iter__task *iter)
 	nr = CALL_NR(regs);
 	if (nr < RAW_NR_MAX && naps(task, regs, control.calls[nr]) && is_below_recorder(task))
 		control.naps++;
-	if (nr >= RAW_NR_MAX || !may_sleep(regs, control.calls[nr]) || !sleeps_anew(task))
-		return 0;
-	if (bpf_probe_read_kernel(&address, sizeof(address),
+	if (nr >= RAW_NR_MAX ||
+	    bpf_probe_read_kernel(&address, sizeof(address),
 				  (void *)iter +
 					  bpf_core_field_offset(struct bpf_iter__task, task)))
 		return 0;
-	look_at_sleeper(task, address, regs, control.calls[nr]);
+	if (control.tells_sleepers && BPF_CORE_READ(task, __state) & TASK_SLEEPS)
+		tell_sleeper(task, address, regs, nr);
+	if (may_sleep(regs, control.calls[nr]) && sleeps_anew(task))
+		look_at_sleeper(task, address, regs, control.calls[nr]);
 	return 0;
 }

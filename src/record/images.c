@@ -433,6 +433,13 @@ const struct image_file *images_file(const struct images *images, uint32_t file)
 	return &images->files[file];
 }
 
+uint64_t images_bytes(const struct images *images)
+{
+	return images->event_cap * sizeof(*images->events) +
+	       images->file_cap * sizeof(*images->files) +
+	       images->ring_count * (RING_PAGES + 1) * images->page_bytes;
+}
+
 uint64_t images_lost(const struct images *images)
 {
 	return images->lost;

@@ -74,6 +74,9 @@ const struct image_file *images_file(const struct images *images, uint32_t file)
 /* Events that the kernel had no room for, or that were more than are kept. */
 uint64_t images_lost(const struct images *images);
 
+/* The memory that events and rings take. */
+uint64_t images_bytes(const struct images *images);
+
 void images_free(struct images *images); /* NULL is fine */
 
 #endif

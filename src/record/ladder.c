@@ -62,22 +62,31 @@ void ladder_go(int instance_fd, const struct event_set *set, struct manifest *ma
 		note_step(manifest, step, cost_ppm);
 }
 
+/* Names of descriptors are told by who waits for them from now on; where that cannot be, by nobody. */
+static void turn_lean(struct session *session)
+{
+	if (names_turn_lean(session->names)) {
+		session->manifest->has_lean_steps = true;
+		return;
+	}
+	names_stop(session->names);
+	session->names = NULL;
+	manifest_add_missing(session->manifest,
+			     "names of files and sockets opened after the first step",
+			     "the budget");
+}
+
 /* They look at the end of each call, or take samples. Lean events are what the switches tell. */
 static void end_programs(struct session *session)
 {
-	if (!session->manifest->is_lean)
+	if (session->names && !session->manifest->is_lean)
+		turn_lean(session);
+	if (!session->names)
 		meter_bpf_ends(&session->meter);
 	if (session->stacks) {
 		wait_stacks_end(session->stacks);
 		manifest_add_missing(session->manifest,
 				     "code of running and waiting threads, after the first step",
-				     "the budget");
-	}
-	if (session->names && !session->manifest->is_lean) {
-		names_stop(session->names);
-		session->names = NULL;
-		manifest_add_missing(session->manifest,
-				     "names of files and sockets opened after the first step",
 				     "the budget");
 	}
 }
@@ -110,6 +119,8 @@ bool ladder_judge(struct session *session)
 		end_programs(session);
 	ladder_go(session->instance.dir_fd, &session->events, session->manifest, budget->step,
 		  budget->cost_ppm);
+	if (session->names)
+		names_rest(session->names, budget->step == STEP_NONE);
 	budget_changed(budget, clock_now_ns());
 	return true;
 }

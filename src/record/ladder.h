@@ -3,7 +3,7 @@
  *
  * Down: the step begins before the first event is switched off. Up: when the last one is on. Between,
  * events of those kinds may come, and count for nothing. BPF programs that tell of system calls and of
- * code are ended at the first step down, and stay so.
+ * code are ended at the first step down, and stay so; from then on another one tells of those that threads wait in.
  */
 #ifndef RECORD_LADDER_H
 #define RECORD_LADDER_H

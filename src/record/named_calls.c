@@ -197,3 +197,12 @@ const int *named_calls_on_fd(size_t *out_count)
 	*out_count = ARRAY_LEN(on_fd);
 	return on_fd;
 }
+
+bool named_calls_is_on_fd(int nr)
+{
+	for (size_t i = 0; i < ARRAY_LEN(on_fd); i++) {
+		if (on_fd[i] == nr)
+			return true;
+	}
+	return false;
+}

@@ -4,6 +4,7 @@
 #ifndef RECORD_NAMED_CALLS_H
 #define RECORD_NAMED_CALLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "record/bpf/raw.h"
@@ -25,5 +26,6 @@ extern const struct named_calls named_calls_looking; /* that may be asked again 
 
 /* Those that may block, on the descriptor that is their first argument. */
 const int *named_calls_on_fd(size_t *out_count);
+bool named_calls_is_on_fd(int nr);
 
 #endif

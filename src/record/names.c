@@ -25,8 +25,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -40,19 +40,22 @@
 #include "proc/fdname.h"
 #include "record/klocks.h"
 #include "record/named_calls.h"
+#include "record/names_load.h"
+#include "record/names_log.h"
 #include "record/quotas.h"
 #include "record/throttles.h"
 #include "record/raw_text.h"
+#include "record/recent.h"
+#include "record/share.h"
 #include "wire/wire.h"
 
 #define LOOK_MS	     250
-#define SINGLE_CALLS "on_one_exit"
 #define LEAN_LOOK_MS 50
-#define BLOCKS	     "on_block"
 #define BLOCK_BYTES  (1u << 20) /* of calls that threads block in: that many are taken at once */
 #define NAPS	     2		/* seen of the command, before its looks are looked at */
-#define WAKE_BYTES   (256u << 10)
 #define BATCH_BYTES  (64u << 10)
+#define LOG_LEAST    (256u << 10) /* of records in memory */
+#define LOOK_PART    500u	  /* the looks at all threads take this part of the time, at most */
 #define MS_NS	     UINT64_C(1000000)
 #if defined(__x86_64__) || defined(__aarch64__)
 #define CALLS_ARE_KNOWN true /* bpf/calls.h: CALL_IS_KNOWN */
@@ -64,15 +67,14 @@
 #define STATE_CLOSE  7		/* TCP_CLOSE */
 #define STATE_ASKED  2		/* TCP_SYN_SENT */
 
-extern const unsigned char holdup_bpf_program[];
-extern const size_t holdup_bpf_program_bytes;
-
 struct names_recorder {
 	struct bpf_object *object;
 	struct bpf_link *link;	 /* to the exit of all calls; NULL = not that way */
 	struct exits exits;	 /* or to the exits of single ones */
-	const char *dir;	 /* a view, while it starts */
+	const char *dir;	 /* a view, while it starts; NULL = all is kept in memory */
+	uint64_t keep_bytes;	 /* there, with what the kernel takes for it */
 	bool is_lean;		 /* or to none: the link is to the switch */
+	bool turns_lean;	 /* both, of which that rests: names_turn_lean() */
 	struct blocked *blocked; /* of lean events */
 	struct bpf_link *births; /* to threads that begin; NULL = nobody tells their numbers */
 	int threads_fd;		 /* the link of the look at all threads; -1 = there is none */
@@ -81,9 +83,10 @@ struct names_recorder {
 	struct klocks *locks;	     /* what kernel locks were; NULL = nobody tells, */
 	struct err no_locks;	     /* and why */
 	struct throttles *throttles; /* limits that hold back; NULL = nobody tells */
-	int file;
-	int stop_fd; /* eventfd: readable = end */
-	int look_fd; /* eventfd: readable = look at once */
+	struct names_log log;
+	pthread_mutex_t mutex; /* of what the thread has, and a snapshot takes */
+	int stop_fd;	       /* eventfd: readable = end */
+	int look_fd;	       /* eventfd: readable = look at once */
 	pthread_t thread;
 	bool running;
 	bool ended;
@@ -94,6 +97,7 @@ struct names_recorder {
 	_Atomic uint64_t unwritten;	  /* written by the thread */
 	_Atomic uint64_t unwritten_calls; /* written by the thread, at its end */
 	uint64_t looked_ns;		  /* of the thread */
+	uint64_t look_cpu_ns; /* that the last look at all threads took; of the thread */
 
 	/* Of the thread alone: */
 	struct map roles; /* socket inode to enum fd_role, as calls taught it */
@@ -104,7 +108,6 @@ struct names_recorder {
 	uint8_t batch[BATCH_BYTES];
 	size_t batch_bytes;
 	uint64_t batch_count;
-	off_t file_bytes; /* whole records in the file */
 };
 
 static void make_path(struct names_recorder *recorder, const struct raw_name *raw)
@@ -252,12 +255,9 @@ static void make_name(struct names_recorder *recorder, const struct raw_name *ra
 
 static void flush(struct names_recorder *recorder)
 {
-	bool is_kept = file_write(recorder->file, recorder->batch, recorder->batch_bytes) == 0;
+	bool is_kept = names_log_write(&recorder->log, recorder->batch, recorder->batch_bytes,
+				       clock_mono_ns());
 
-	if (is_kept)
-		recorder->file_bytes += (off_t)recorder->batch_bytes;
-	else /* no half record between whole ones; if that fails too, the reader notices */
-		(void)!ftruncate(recorder->file, recorder->file_bytes);
 	/* Relaxed: plain counters, read by others for display only. */
 	atomic_fetch_add_explicit(is_kept ? &recorder->count : &recorder->unwritten,
 				  recorder->batch_count, memory_order_relaxed);
@@ -372,7 +372,7 @@ static int names_take_record(void *context, void *data, size_t bytes)
 static void look_from(struct names_recorder *recorder, size_t from, size_t until)
 {
 	struct bpf_program *program =
-		bpf_object__find_program_by_name(recorder->object, SINGLE_CALLS);
+		bpf_object__find_program_by_name(recorder->object, NAMES_SINGLE_CALLS);
 
 	exits_add_program(&recorder->exits, from, until, bpf_program__fd(program));
 }
@@ -392,6 +392,14 @@ static void look_at_more(struct names_recorder *recorder)
 	recorder->sees_looks |= naps;
 }
 
+/* Where the recorder is always on, the looks take 0.2 % of a CPU at most. */
+static uint64_t look_every_ns(const struct names_recorder *recorder)
+{
+	uint64_t cost_ns = recorder->keep_bytes ? LOOK_PART * recorder->look_cpu_ns : 0;
+
+	return cost_ns > LOOK_MS * MS_NS ? cost_ns : LOOK_MS * MS_NS;
+}
+
 /* Calls that threads block in come by the thousand: threads are looked at as often as ever. */
 static bool is_time_to_look(struct names_recorder *recorder, bool at_once)
 {
@@ -399,7 +407,8 @@ static bool is_time_to_look(struct names_recorder *recorder, bool at_once)
 
 	if (recorder->blocked)
 		blocked_look(recorder->blocked);
-	if (!at_once && recorder->blocked && now_ns - recorder->looked_ns < LOOK_MS * MS_NS)
+	if (!at_once && (recorder->blocked || recorder->keep_bytes) &&
+	    now_ns - recorder->looked_ns < look_every_ns(recorder))
 		return false;
 	recorder->looked_ns = now_ns;
 	return true;
@@ -407,9 +416,27 @@ static bool is_time_to_look(struct names_recorder *recorder, bool at_once)
 
 static void look_at_threads(struct names_recorder *recorder)
 {
+	uint64_t before_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+
 	bpf_parts_iterate(recorder->threads_fd);
+	recorder->control->tells_sleepers = 0; /* they were told of */
+	recorder->look_cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
 	if (!recorder->is_lean)
 		look_at_more(recorder);
+}
+
+/* Hand on what the programs tell, and look at all threads. */
+static void look_at_all(struct names_recorder *recorder, bool is_last)
+{
+	/* So that there is room for what the look tells: it tells it once. */
+	(void)ring_buffer__consume(recorder->ring);
+	look_at_threads(recorder);
+	(void)ring_buffer__consume(recorder->ring);
+	if (recorder->locks)
+		klocks_look(recorder->locks, is_last);
+	if (recorder->throttles)
+		throttles_look(recorder->throttles, recorder->control->quotas);
+	flush(recorder);
 }
 
 static void *drain(void *context)
@@ -424,9 +451,10 @@ static void *drain(void *context)
 		{ .fd = recorder->blocked ? blocked_fd(recorder->blocked) : -1, .events = POLLIN },
 		{ .fd = recorder->look_fd, .events = POLLIN },
 	};
+	bool stop = false, at_once;
 	eventfd_t asked;
-	bool stop = false;
 
+	share_raise();
 	guard_caps_helper(guard_caps_bpf());
 	/* Pairs with the acquire in names_tid(). */
 	atomic_store_explicit(&recorder->tid, (int32_t)syscall(SYS_gettid), memory_order_release);
@@ -434,130 +462,19 @@ static void *drain(void *context)
 		/* An error is a time-out too. */
 		(void)poll(fds, ARRAY_LEN(fds), recorder->blocked ? LEAN_LOOK_MS : LOOK_MS);
 		stop = fds[1].revents & POLLIN;
-		if (!is_time_to_look(recorder,
-				     stop || eventfd_read(recorder->look_fd, &asked) == 0))
-			continue;
-		/* So that there is room for what the look tells: it tells it once. */
+		at_once = stop || (fds[2].revents | fds[3].revents) & POLLIN ||
+			  eventfd_read(recorder->look_fd, &asked) == 0;
+		pthread_mutex_lock(&recorder->mutex);
 		(void)ring_buffer__consume(recorder->ring);
-		look_at_threads(recorder);
-		(void)ring_buffer__consume(recorder->ring);
-		if (recorder->locks)
-			klocks_look(recorder->locks, stop);
-		if (recorder->throttles)
-			throttles_look(recorder->throttles, recorder->control->quotas);
-		flush(recorder);
+		if (is_time_to_look(recorder, at_once))
+			look_at_all(recorder, stop);
+		pthread_mutex_unlock(&recorder->mutex);
 	}
 	if (recorder->blocked)
 		atomic_store_explicit(&recorder->unwritten_calls,
 				      blocked_unwritten(recorder->blocked),
 				      memory_order_relaxed); /* a plain counter */
 	return NULL;
-}
-
-static int load_failed(struct err *err, int rc)
-{
-	switch (-rc) {
-	case EPERM:
-	case EACCES:
-		return err_set(err, rc,
-			       "no permission to load BPF programs (needs root, or CAP_BPF and "
-			       "CAP_PERFMON): %s",
-			       strerror(-rc));
-	case ENOENT:
-	case ESRCH:
-		if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
-			return err_set(err, -ENOTSUP,
-				       "this kernel has no type information "
-				       "(/sys/kernel/btf/vmlinux)");
-		break;
-	case ENOSYS:
-		return err_set(err, -ENOTSUP, "this kernel has no BPF");
-	}
-	return err_set(err, rc, "the kernel rejected the BPF program: %s", strerror(-rc));
-}
-
-/* Good to have beside the others, where the kernel takes them. */
-#define THREADS "on_each_task"
-#define BIRTHS	"on_new_task"
-
-static bool program_is_wanted(const char *program, const char *name, bool with_threads)
-{
-	return strcmp(program, name) == 0 ||
-	       (with_threads && (strcmp(program, THREADS) == 0 || strcmp(program, BIRTHS) == 0));
-}
-
-/* What only BLOCKS fills takes 20 MiB of the kernel's memory. */
-static void leave_out_blocks(struct bpf_object *object)
-{
-	static const char *const names[] = { "blocks", "missed", "named" };
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		struct bpf_map *map = bpf_object__find_map_by_name(object, names[i]);
-
-		if (map)
-			(void)bpf_map__set_autocreate(map, false);
-	}
-}
-
-/* Open and load programs of the object. On success *out_object is the caller's to close. */
-static int load_programs(const char *name, bool with_threads, struct bpf_object **out_object,
-			 struct err *err)
-{
-	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = "holdup" };
-	struct bpf_object *object;
-	struct bpf_program *program;
-	int rc;
-
-	bpf_parts_quiet();
-	object = bpf_object__open_mem(holdup_bpf_program, holdup_bpf_program_bytes, &opts);
-	rc = (int)libbpf_get_error(object);
-	if (rc)
-		return load_failed(err, rc);
-	bpf_object__for_each_program(program, object)(void) bpf_program__set_autoload(
-		program, program_is_wanted(bpf_program__name(program), name, with_threads));
-	if (strcmp(name, BLOCKS) != 0)
-		leave_out_blocks(object);
-	rc = bpf_object__load(object);
-	if (rc) {
-		bpf_object__close(object);
-		return load_failed(err, rc);
-	}
-	*out_object = object;
-	return 0;
-}
-
-static int names_load(const char *name, bool with_threads, struct bpf_object **out_object,
-		      struct err *err)
-{
-	struct err first = { 0 };
-
-	if (with_threads && load_programs(name, true, out_object, &first) == 0)
-		return 0;
-	return load_programs(name, false, out_object, err);
-}
-
-static void set_call(struct raw_control *control, const struct named_call *call)
-{
-	if (call->nr >= 0 && call->nr < RAW_NR_MAX)
-		control->calls[call->nr] = call->call;
-}
-
-static void set_control(struct raw_control *control)
-{
-	size_t count;
-	const int *on_fd = named_calls_on_fd(&count);
-
-	control->recorder_tgid = (uint32_t)getpid();
-	control->wake_bytes = WAKE_BYTES;
-	control->wake_block_bytes = BLOCK_BYTES;
-	for (size_t i = 0; i < count; i++)
-		control->takes_fd[on_fd[i]] = on_fd[i] < RAW_NR_MAX;
-	for (size_t i = 0; i < named_calls_opening.count; i++)
-		set_call(control, &named_calls_opening.at[i]);
-	for (size_t i = 0; i < named_calls_making.count; i++)
-		set_call(control, &named_calls_making.at[i]);
-	for (size_t i = 0; i < named_calls_looking.count; i++)
-		set_call(control, &named_calls_looking.at[i]);
 }
 
 /* Whoever cannot have that is not told what such a call does not find. */
@@ -600,7 +517,7 @@ static int attach_to_all_calls(struct names_recorder *recorder, struct bpf_progr
 	int rc = (int)libbpf_get_error(link);
 
 	if (rc)
-		return load_failed(err, rc);
+		return names_load_failed(err, rc);
 	recorder->link = link;
 	return 0;
 }
@@ -621,17 +538,36 @@ static const struct way {
 	const char *program;
 	bool with_threads;
 	int (*attach)(struct names_recorder *, struct bpf_program *, struct err *);
+	bool with_blocks;
 } ways[] = {
-	{ SINGLE_CALLS, true, attach_to_single_calls },
+	{ NAMES_SINGLE_CALLS, true, attach_to_single_calls },
 	{ "on_any_exit", false, attach_to_all_calls }, /* costs every call of the machine */
 };
 
-static const struct way lean_way = { BLOCKS, true, attach_to_switches };
+static const struct way lean_way = { NAMES_BLOCKS, true, attach_to_switches };
+
+/* First the one, and later the other: that rests until then. */
+static int attach_to_both(struct names_recorder *recorder, struct bpf_program *program,
+			  struct err *err)
+{
+	struct bpf_program *blocks =
+		bpf_object__find_program_by_name(recorder->object, NAMES_BLOCKS);
+	int rc;
+
+	recorder->control->rests = 1;
+	rc = attach_to_single_calls(recorder, program, err);
+	if (rc == 0)
+		rc = attach_to_switches(recorder, blocks, err);
+	return rc;
+}
+
+static const struct way both_ways = { NAMES_SINGLE_CALLS, true, attach_to_both, true };
 
 /* Without it nobody tells what poll watches. */
 static void attach_to_threads(struct names_recorder *recorder)
 {
-	struct bpf_program *program = bpf_object__find_program_by_name(recorder->object, THREADS);
+	struct bpf_program *program =
+		bpf_object__find_program_by_name(recorder->object, NAMES_THREADS);
 	int fd = program ? bpf_program__fd(program) : -1;
 
 	if (fd >= 0)
@@ -641,11 +577,28 @@ static void attach_to_threads(struct names_recorder *recorder)
 /* Without it nobody tells which thread of a container is which. */
 static void attach_to_births(struct names_recorder *recorder)
 {
-	struct bpf_program *program = bpf_object__find_program_by_name(recorder->object, BIRTHS);
+	struct bpf_program *program =
+		bpf_object__find_program_by_name(recorder->object, NAMES_BIRTHS);
 	struct bpf_link *link =
 		program && bpf_program__fd(program) >= 0 ? bpf_program__attach(program) : NULL;
 
 	recorder->births = libbpf_get_error(link) ? NULL : link;
+}
+
+static uint32_t size_of(const struct bpf_object *object, const char *name)
+{
+	const struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+
+	return map ? bpf_map__max_entries(map) : 0;
+}
+
+/* When a quarter of a ring is full. */
+static void set_wakes(struct names_recorder *recorder)
+{
+	uint32_t blocks = size_of(recorder->object, "blocks") / 4;
+
+	recorder->control->wake_bytes = size_of(recorder->object, "ring") / 4;
+	recorder->control->wake_block_bytes = blocks < BLOCK_BYTES ? blocks : BLOCK_BYTES;
 }
 
 static int prepare(struct names_recorder *recorder, struct err *err)
@@ -655,7 +608,10 @@ static int prepare(struct names_recorder *recorder, struct err *err)
 	recorder->control = bpf_parts_map(recorder->object, sizeof(*recorder->control));
 	if (!recorder->control || !ring)
 		return err_set(err, -EINVAL, "the data of the BPF program cannot be mapped");
-	set_control(recorder->control);
+	names_set_control(recorder->control);
+	set_wakes(recorder);
+	/* Of a recording the state dump has them. */
+	recorder->control->tells_sleepers = recorder->keep_bytes && recorder->is_lean;
 	recorder->ring = ring_buffer__new(bpf_map__fd(ring), names_take_record, recorder, NULL);
 	if (!recorder->ring)
 		return err_set(err, -errno, "no BPF ring buffer: %s", strerror(errno));
@@ -676,7 +632,9 @@ static void unload(struct names_recorder *recorder)
 
 static int try_way(struct names_recorder *recorder, const struct way *way, struct err *err)
 {
-	int rc = names_load(way->program, way->with_threads, &recorder->object, err);
+	const struct names_load what = { way->program, way->with_threads, recorder->keep_bytes,
+					 way->with_blocks };
+	int rc = names_load(&what, &recorder->object, err);
 
 	if (rc == 0)
 		rc = prepare(recorder, err);
@@ -685,6 +643,9 @@ static int try_way(struct names_recorder *recorder, const struct way *way, struc
 				 bpf_object__find_program_by_name(recorder->object, way->program),
 				 err);
 	if (rc < 0) {
+		if (recorder->link)
+			(void)bpf_link__destroy(recorder->link);
+		recorder->link = NULL;
 		blocked_free(recorder->blocked);
 		recorder->blocked = NULL;
 		exits_close(&recorder->exits);
@@ -706,6 +667,9 @@ static int attach(struct names_recorder *recorder, struct err *err)
 
 	if (recorder->is_lean)
 		rc = attach_lean(recorder, err);
+	else if (recorder->turns_lean && CALLS_ARE_KNOWN)
+		rc = try_way(recorder, &both_ways, err);
+	recorder->turns_lean = recorder->turns_lean && rc >= 0;
 	for (size_t i = 0; !recorder->is_lean && rc < 0 && i < ARRAY_LEN(ways); i++)
 		rc = try_way(recorder, &ways[i], err);
 	if (rc < 0)
@@ -717,12 +681,17 @@ static int attach(struct names_recorder *recorder, struct err *err)
 	return 0;
 }
 
-static int names_open_log(const char *dir, struct err *err)
+/* What the maps of the programs do not take is for records. */
+static void share_memory(struct names_recorder *recorder)
 {
-	AUTO_FREE char *path = xasprintf("%s/kernel/names", dir);
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600);
+	uint64_t kernel_bytes = bpf_parts_memory();
+	uint64_t left =
+		recorder->keep_bytes > kernel_bytes ? recorder->keep_bytes - kernel_bytes : 0;
 
-	return fd >= 0 ? fd : err_set(err, -errno, "%s: %s", path, strerror(errno));
+	left = left > LOG_LEAST ? left : LOG_LEAST;
+	names_log_keep(&recorder->log, recorder->blocked ? left / 4 : left);
+	if (recorder->blocked)
+		blocked_keep(recorder->blocked, left - left / 4);
 }
 
 static int start_thread(struct names_recorder *recorder, struct err *err)
@@ -740,24 +709,21 @@ static int start_thread(struct names_recorder *recorder, struct err *err)
 	return 0;
 }
 
-int names_start(const char *dir, uint64_t dispatch, bool is_lean,
-		struct names_recorder **out_recorder, struct err *err)
+static int start(struct names_recorder *recorder, uint64_t dispatch,
+		 struct names_recorder **out_recorder, struct err *err)
 {
-	struct names_recorder *recorder = xcalloc(1, sizeof(*recorder));
-	int rc;
+	int rc = recorder->dir ? names_log_open(&recorder->log, recorder->dir, err) : 0;
 
-	recorder->is_lean = is_lean;
-	recorder->dir = dir;
-	recorder->stop_fd = recorder->look_fd = recorder->threads_fd = -1;
-	recorder->exits = EXITS_NONE;
-	recorder->file = names_open_log(dir, err);
-	rc = recorder->file < 0 ? recorder->file : attach(recorder, err);
+	if (rc >= 0)
+		rc = attach(recorder, err);
 	/* These two are good to have, where the kernel takes them. */
 	if (rc >= 0 && klocks_start(take_lock, recorder, &recorder->locks, &recorder->no_locks) < 0)
 		recorder->locks = NULL;
 	if (rc >= 0)
 		recorder->throttles =
 			throttles_start(take_throttle, recorder, quotas_any(), dispatch);
+	if (rc >= 0 && !recorder->dir)
+		share_memory(recorder);
 	if (rc >= 0)
 		rc = start_thread(recorder, err);
 	if (rc < 0) {
@@ -766,6 +732,37 @@ int names_start(const char *dir, uint64_t dispatch, bool is_lean,
 	}
 	*out_recorder = recorder;
 	return 0;
+}
+
+static struct names_recorder *names_new(enum names_of of)
+{
+	struct names_recorder *recorder = xcalloc(1, sizeof(*recorder));
+
+	recorder->is_lean = of == NAMES_OF_WAITS;
+	recorder->turns_lean = of == NAMES_OF_CALLS_FIRST;
+	recorder->log = NAMES_LOG_NONE;
+	recorder->stop_fd = recorder->look_fd = recorder->threads_fd = -1;
+	recorder->exits = EXITS_NONE;
+	(void)pthread_mutex_init(&recorder->mutex, NULL); /* cannot fail on Linux */
+	return recorder;
+}
+
+int names_start(const char *dir, uint64_t dispatch, enum names_of of,
+		struct names_recorder **out_recorder, struct err *err)
+{
+	struct names_recorder *recorder = names_new(of);
+
+	recorder->dir = dir;
+	return start(recorder, dispatch, out_recorder, err);
+}
+
+int names_keep(uint64_t keep_bytes, enum names_of of, struct names_recorder **out_recorder,
+	       struct err *err)
+{
+	struct names_recorder *recorder = names_new(of);
+
+	recorder->keep_bytes = keep_bytes;
+	return start(recorder, 0, out_recorder, err);
 }
 
 void names_begin(struct names_recorder *recorder)
@@ -779,6 +776,97 @@ void names_begin(struct names_recorder *recorder)
 	if (recorder->locks)
 		klocks_begin(recorder->locks, begun_ns);
 	(void)eventfd_write(recorder->look_fd, 1); /* else it looks somewhat later */
+}
+
+bool names_turn_lean(struct names_recorder *recorder)
+{
+	if (!recorder->turns_lean)
+		return false;
+	pthread_mutex_lock(&recorder->mutex);
+	recorder->is_lean = true;
+	exits_close(&recorder->exits);
+	__atomic_store_n(&recorder->control->rests, 0, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&recorder->mutex);
+	return true;
+}
+
+void names_rest(struct names_recorder *recorder, bool rests)
+{
+	__atomic_store_n(&recorder->control->rests, rests, __ATOMIC_RELAXED);
+}
+
+/* What was told of those that sleep on is told anew, and what their descriptors name. */
+void names_renew(struct names_recorder *recorder)
+{
+	if (recorder)
+		__atomic_store_n(&recorder->control->begun_ns, clock_mono_ns(), __ATOMIC_RELAXED);
+}
+
+void names_forget(struct names_recorder *recorder, uint64_t before_ns)
+{
+	if (!recorder)
+		return;
+	pthread_mutex_lock(&recorder->mutex);
+	recent_forget(recorder->log.recent, before_ns);
+	if (recorder->blocked)
+		blocked_forget(recorder->blocked, before_ns);
+	pthread_mutex_unlock(&recorder->mutex);
+}
+
+uint64_t names_bytes(struct names_recorder *recorder)
+{
+	uint64_t bytes;
+
+	if (!recorder)
+		return 0;
+	pthread_mutex_lock(&recorder->mutex);
+	bytes = names_log_bytes(&recorder->log) +
+		(recorder->blocked ? blocked_bytes(recorder->blocked) : 0);
+	pthread_mutex_unlock(&recorder->mutex);
+	return bytes;
+}
+
+uint64_t names_gone_ns(struct names_recorder *recorder)
+{
+	uint64_t gone_ns, calls_ns = 0;
+
+	if (!recorder)
+		return 0;
+	pthread_mutex_lock(&recorder->mutex);
+	gone_ns = recent_gone_ns(recorder->log.recent);
+	if (recorder->blocked)
+		calls_ns = blocked_gone_ns(recorder->blocked);
+	pthread_mutex_unlock(&recorder->mutex);
+	return gone_ns > calls_ns ? gone_ns : calls_ns;
+}
+
+void names_take(struct names_recorder *recorder)
+{
+	if (!recorder)
+		return;
+	pthread_mutex_lock(&recorder->mutex);
+	(void)ring_buffer__consume(recorder->ring);
+	if (recorder->blocked)
+		blocked_look(recorder->blocked);
+	if (recorder->locks)
+		klocks_look(recorder->locks, false);
+	if (recorder->throttles)
+		throttles_look(recorder->throttles, false);
+	flush(recorder);
+	pthread_mutex_unlock(&recorder->mutex);
+}
+
+int names_snapshot(struct names_recorder *recorder, int kernel_fd, uint64_t begin_ns,
+		   struct last_calls *out_last, struct err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&recorder->mutex);
+	rc = names_log_snapshot(&recorder->log, kernel_fd, begin_ns, err);
+	if (rc == 0 && recorder->blocked)
+		rc = blocked_snapshot(recorder->blocked, kernel_fd, begin_ns, out_last, err);
+	pthread_mutex_unlock(&recorder->mutex);
+	return rc;
 }
 
 int32_t names_tid(const struct names_recorder *recorder)
@@ -868,7 +956,8 @@ void names_stop(struct names_recorder *recorder)
 	mem_close_fd(&recorder->stop_fd);
 	mem_close_fd(&recorder->look_fd);
 	mem_close_fd(&recorder->threads_fd);
-	mem_close_fd(&recorder->file);
+	names_log_close(&recorder->log);
+	(void)pthread_mutex_destroy(&recorder->mutex);
 	map_fini(&recorder->roles);
 	map_fini(&recorder->ports);
 	free(recorder);
@@ -880,12 +969,12 @@ int names_probe(struct err *err)
 	struct exits exits;
 	int rc;
 
-	rc = names_load(ways[0].program, false, &recorder.object, err);
+	rc = names_load(&(struct names_load){ ways[0].program }, &recorder.object, err);
 	if (rc == 0 && exits_open(&exits, err) == 0)
 		exits_close(&exits);
 	else if (rc == 0)
 		rc = 1;
-	else if (names_load(ways[1].program, false, &recorder.object, err) == 0)
+	else if (names_load(&(struct names_load){ ways[1].program }, &recorder.object, err) == 0)
 		rc = 1;
 	unload(&recorder);
 	return rc;
@@ -899,7 +988,7 @@ int names_probe_lean(struct err *err)
 	if (!CALLS_ARE_KNOWN)
 		return err_set(err, -ENOTSUP,
 			       "the registers of this machine do not show system calls");
-	rc = names_load(lean_way.program, false, &recorder.object, err);
+	rc = names_load(&(struct names_load){ lean_way.program }, &recorder.object, err);
 	unload(&recorder);
 	return rc;
 }

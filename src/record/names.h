@@ -15,12 +15,17 @@
 #include <stdint.h>
 
 struct err;
+struct last_calls;
 struct names_recorder;
 
+/* Lean events: the call that a thread blocks in is written to DIR/kernel/cpuN.calls, and what its descriptor names. */
+enum names_of {
+	NAMES_OF_CALLS,	      /* all, as they return */
+	NAMES_OF_WAITS,	      /* lean: no call is looked at as it returns */
+	NAMES_OF_CALLS_FIRST, /* until names_turn_lean(), where the kernel takes that */
+};
+
 /*
- * 'is_lean': no system call is looked at as it returns. Instead the call that a thread blocks in is
- * written to DIR/kernel/cpuN.calls, and what its descriptor names. Failure is then one of the recording.
- *
  * Load the program and begin to write DIR/kernel/names (made, mode 0600; DIR/kernel
  * must exist). 'dispatch' is the address of DISPATCH_SYMBOL (record/texts.h), 0 = not
  * known. Returns 0 and sets *out_recorder; end it with names_stop(). Failure is not
@@ -29,8 +34,41 @@ struct names_recorder;
  *   -EPERM, -EACCES   no right to load BPF programs
  *   -EEXIST ...       the file, as open(2) reports
  */
-int names_start(const char *dir, uint64_t dispatch, bool is_lean,
+int names_start(const char *dir, uint64_t dispatch, enum names_of of,
 		struct names_recorder **out_recorder, struct err *err);
+
+/*
+ * The same for always: nothing is written, and the newest records are kept in memory, of which, with what the
+ * kernel takes for it, 'keep_bytes' are used, or little more where these are too few.
+ */
+int names_keep(uint64_t keep_bytes, enum names_of of, struct names_recorder **out_recorder,
+	       struct err *err);
+
+/* Of NAMES_OF_CALLS_FIRST: it is lean from now on. False: it cannot. */
+bool names_turn_lean(struct names_recorder *recorder);
+
+/* Lean: calls that block are not told of for now, or again. */
+void names_rest(struct names_recorder *recorder, bool rests);
+
+/* Kept: who sleeps now, for what, and on which descriptor is told anew from now on. NULL is fine, as below. */
+void names_renew(struct names_recorder *recorder);
+
+/* Kept: nobody needs what was before. */
+void names_forget(struct names_recorder *recorder, uint64_t before_ns);
+
+/* Kept: the memory that records take now, without bpf_parts_memory(), and the time of the youngest record that went for want of room; 0 = none. */
+uint64_t names_bytes(struct names_recorder *recorder);
+uint64_t names_gone_ns(struct names_recorder *recorder);
+
+/* Kept: take what the programs have told until now. */
+void names_take(struct names_recorder *recorder);
+
+/*
+ * Kept: write kernel/names and kernel/cpuN.calls to 'kernel_fd' for a trace that begins at 'begin_ns', and fill
+ * *out_last, zeroed before, as blocked_snapshot(). Returns 0, or a negative errno with err filled.
+ */
+int names_snapshot(struct names_recorder *recorder, int kernel_fd, uint64_t begin_ns,
+		   struct last_calls *out_last, struct err *err);
 
 /*
  * The recording has begun, and the state dump is written: who sleeps, and what for, is told from now on,

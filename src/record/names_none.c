@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "record/bpf_parts.h"
 #include "record/names.h"
 
 static int not_built(struct err *err)
@@ -12,13 +13,72 @@ static int not_built(struct err *err)
 		       "descriptors opened while recording have no names");
 }
 
-int names_start(const char *dir, uint64_t dispatch, bool is_lean,
+int names_start(const char *dir, uint64_t dispatch, enum names_of of,
 		struct names_recorder **out_recorder, struct err *err)
 {
 	(void)dir;
 	(void)dispatch;
-	(void)is_lean;
+	(void)of;
 	(void)out_recorder;
+	return not_built(err);
+}
+
+int names_keep(uint64_t keep_bytes, enum names_of of, struct names_recorder **out_recorder,
+	       struct err *err)
+{
+	(void)keep_bytes;
+	(void)of;
+	(void)out_recorder;
+	return not_built(err);
+}
+
+bool names_turn_lean(struct names_recorder *recorder)
+{
+	(void)recorder;
+	return false;
+}
+
+void names_rest(struct names_recorder *recorder, bool rests)
+{
+	(void)recorder;
+	(void)rests;
+}
+
+void names_renew(struct names_recorder *recorder)
+{
+	(void)recorder;
+}
+
+void names_forget(struct names_recorder *recorder, uint64_t before_ns)
+{
+	(void)recorder;
+	(void)before_ns;
+}
+
+uint64_t names_bytes(struct names_recorder *recorder)
+{
+	(void)recorder;
+	return 0;
+}
+
+uint64_t names_gone_ns(struct names_recorder *recorder)
+{
+	(void)recorder;
+	return 0;
+}
+
+void names_take(struct names_recorder *recorder)
+{
+	(void)recorder;
+}
+
+int names_snapshot(struct names_recorder *recorder, int kernel_fd, uint64_t begin_ns,
+		   struct last_calls *out_last, struct err *err)
+{
+	(void)recorder;
+	(void)kernel_fd;
+	(void)begin_ns;
+	(void)out_last;
 	return not_built(err);
 }
 
@@ -87,4 +147,9 @@ int names_probe(struct err *err)
 int names_probe_lean(struct err *err)
 {
 	return not_built(err);
+}
+
+uint64_t bpf_parts_memory(void)
+{
+	return 0;
 }

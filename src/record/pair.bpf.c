@@ -44,18 +44,15 @@ static __u64 own_start(void)
 	return BPF_CORE_READ(task, start_time);
 }
 
-SEC("tp")
-int on_first(void *context)
+static void first_passed(void)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct first first = { .at_ns = bpf_ktime_get_ns() };
 
-	(void)context;
 	if (!control.is_armed || !tid)
-		return 0;
+		return;
 	first.start_ns = own_start();
 	bpf_map_update_elem(&firsts, &tid, &first, BPF_ANY);
-	return 0;
 }
 
 static void tell(__u64 apart_ns)
@@ -70,19 +67,49 @@ static void tell(__u64 apart_ns)
 		control.is_armed = 0;
 }
 
-SEC("tp")
-int on_second(void *context)
+static void second_passed(void)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct first *first = control.is_armed && tid ? bpf_map_lookup_elem(&firsts, &tid) : NULL;
 	__u64 apart_ns;
 
-	(void)context;
 	if (!first)
-		return 0;
+		return;
 	apart_ns = bpf_ktime_get_ns() - first->at_ns;
 	if (apart_ns > control.limit_ns && first->start_ns == own_start())
 		tell(apart_ns);
 	bpf_map_delete_elem(&firsts, &tid);
+}
+
+/* Events of the kernel, and points in programs: the kernel has a type of program for each. */
+SEC("tp")
+int on_first(void *context)
+{
+	(void)context;
+	first_passed();
+	return 0;
+}
+
+SEC("tp")
+int on_second(void *context)
+{
+	(void)context;
+	second_passed();
+	return 0;
+}
+
+SEC("kprobe")
+int on_first_point(void *context)
+{
+	(void)context;
+	first_passed();
+	return 0;
+}
+
+SEC("kprobe")
+int on_second_point(void *context)
+{
+	(void)context;
+	second_passed();
 	return 0;
 }

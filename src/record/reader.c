@@ -38,6 +38,7 @@
 #include "guard/caps.h"
 #include "record/clock.h"
 #include "record/ftrace.h"
+#include "record/share.h"
 #include "store/manifest.h"
 
 #define PIPE_PAGES	16   /* sub-buffers moved at once; what a pipe has slots for by default */
@@ -246,6 +247,7 @@ static void *reader_main(void *argument)
 	AUTO_FREE char *page = xmalloc(reader->all->page_bytes);
 	int wait_ms = FIRST_DRAIN_MS;
 
+	share_raise();
 	guard_caps_helper(0); /* from descriptor to descriptor */
 	prctl(PR_SET_NAME, "holdup-reader");
 	atomic_store(&reader->tid, gettid());

@@ -36,8 +36,7 @@
 #include "store/manifest.h"
 #include "store/parts.h"
 
-#define CMDLINE_MAX	   65536
-#define KERNEL_TYPES_BYTES (16 << 20) /* libbpf's copy of them, and its tables */
+#define CMDLINE_MAX 65536
 
 static int find_tracing(struct session *session, struct err *err)
 {
@@ -436,7 +435,7 @@ int session_prepare(struct session *session, unsigned int parts, struct err *err
 	return 0;
 }
 
-static void note_names(struct session *session)
+void session_note_names(struct session *session)
 {
 	if (names_tid(session->names) > 0)
 		manifest_add_recorder_tid(session->manifest, names_tid(session->names));
@@ -448,6 +447,13 @@ static void note_names(struct session *session)
 				     names_without_limits(session->names));
 	if (names_holder(session->names) > 0)
 		manifest_add_recorder_tid(session->manifest, names_holder(session->names));
+}
+
+enum names_of session_names_of(const struct session *session)
+{
+	if (session->manifest->is_lean)
+		return NAMES_OF_WAITS;
+	return session->opts->budget_ppm ? NAMES_OF_CALLS_FIRST : NAMES_OF_CALLS;
 }
 
 /* Without the program lean events are those of "core": that is not what was asked for. */
@@ -463,9 +469,9 @@ static int start_names(struct session *session, struct err *err)
 		return 0;
 	rc = session->opts->no_bpf ? err_set(&why, -ENOTSUP, "switched off")
 				   : names_start(session->directory.path, session->dispatch,
-						 is_lean, &session->names, &why);
+						 session_names_of(session), &session->names, &why);
 	if (rc >= 0) {
-		note_names(session);
+		session_note_names(session);
 		return 0;
 	}
 	session->names = NULL;
@@ -475,24 +481,13 @@ static int start_names(struct session *session, struct err *err)
 	return 0;
 }
 
-/* To take a wait's stack needs the end of its call, and to be told of those costs every call. */
-static uint64_t stack_min_of(struct session *session)
-{
-	uint64_t min_ns = session->opts->stack_min_ns;
-
-	if (!session->manifest->is_lean || !min_ns)
-		return min_ns;
-	manifest_add_missing(session->manifest, "in which code threads waited",
-			     "lean events: the end of no system call is seen");
-	return 0;
-}
-
 static void start_stacks(struct session *session)
 {
 	static const char what[] = "code of running and waiting threads";
 	const struct record_opts *opts = session->opts;
 	const struct wait_stacks_opts stack_opts = {
-		.min_ns = stack_min_of(session),
+		.min_ns = opts->stack_min_ns,
+		.is_lean = session->manifest->is_lean,
 		.sample_hz = opts->sample_hz,
 		/* Where nothing is chosen, all are meant. */
 		.samples_all = opts->samples_all || (!opts->argv && !opts->pid_count),
@@ -631,7 +626,9 @@ static void stop_names(struct session *session)
 
 		manifest_add_missing(session->manifest, what, "the buffer for names was full");
 	}
-	lost = session->manifest->is_lean ? names_lost_calls(session->names) : 0;
+	lost = session->manifest->is_lean || session->manifest->has_lean_steps
+		       ? names_lost_calls(session->names)
+		       : 0;
 	if (lost) {
 		AUTO_FREE char *what =
 			xasprintf("the system calls of %llu waits", (unsigned long long)lost);

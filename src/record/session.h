@@ -21,6 +21,7 @@
 #include "record/events.h"
 #include "record/instance.h"
 #include "record/meter.h"
+#include "record/names.h"
 #include "record/probes.h"
 #include "attach/collect.h"
 
@@ -68,6 +69,9 @@ struct session {
 	bool is_given;	/* the directory and its name are the user's who ran sudo */
 };
 
+#define KERNEL_TYPES_BYTES \
+	(16 << 20) /* libbpf's copy of them, and its tables: for mem_keep_freed() */
+
 #define SESSION_NONE                                    \
 	((struct session){ .tracing_fd = -1,            \
 			   .sync_fd = -1,               \
@@ -90,6 +94,12 @@ enum session_part {
  * with err filled.
  */
 int session_prepare(struct session *session, unsigned int parts, struct err *err);
+
+/* What session->names shall tell of, by the events that were chosen. */
+enum names_of session_names_of(const struct session *session);
+
+/* Tell the manifest of session->names: its threads, and what it cannot tell. */
+void session_note_names(struct session *session);
 
 /* Start recording. Returns 0, or a negative errno with err filled. */
 int session_begin(struct session *session, struct err *err);

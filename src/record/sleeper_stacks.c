@@ -53,7 +53,7 @@ static _Noreturn void sleeper_run(const struct sleeper *sleepers, size_t count, 
 	static const struct stack_sampling none;
 	int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct raw_stack *raw = xcalloc(1, sizeof(*raw));
-	struct stack_keep *keep = stack_keep_new(-1); /* in memory */
+	struct stack_keep *keep = stack_keep_new(-1, 0); /* in memory */
 	struct images *images = images_new_still();
 	struct jit_files *jit_files = jit_files_new();
 	struct pythons *pythons = pythons_new(images);

@@ -8,8 +8,11 @@
  *	sched_waking    it is woken: the kernel's stack, if that was long; of a page fault all there is
  *	sys_exit        back in its own context: registers, and the top of its stack
  *
+ * With lean events no system call is looked at: who is woken is told of without its stack. That is fetched while it
+ * sleeps, of those that sleep for long.
+ *
  * A thread that waited at a page fault goes on with other code before anything can be copied: of
- * it only the registers are told. Storage of a thread is made at the end of a system call, and
+ * it only the registers are told. Storage of a thread is made at the end of a system call, or at its birth, and
  * never by the scheduler, which may hold locks that making it needs.
  */
 #include <linux/bpf.h>
@@ -32,11 +35,12 @@
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 struct sleeper {
-	__u64 out_ns;	/* asleep since; 0 = it is not */
-	__u64 begin_ns; /* of the first sleep in this call; 0 = none */
-	__u64 end_ns;	/* of the last one */
-	__u64 slept_ns; /* in this call */
-	__u64 short_ns; /* of short waits that no stack was told of */
+	__u64 out_ns;	 /* asleep since; 0 = it is not */
+	__u64 begin_ns;	 /* of the first sleep in this call; 0 = none */
+	__u64 end_ns;	 /* of the last one */
+	__u64 slept_ns;	 /* in this call */
+	__u64 short_ns;	 /* of short waits that no stack was told of */
+	__u64 looked_ns; /* lean: its stack was asked for while it slept; 0 = it was not */
 	__u64 kernel[RAW_STACK_KERNEL];
 	__u32 kernel_count;
 	__u32 flags; /* RAW_STACK_NO_BEGIN */
@@ -186,6 +190,7 @@ static void sleeper_forget(struct sleeper *sleeper)
 	sleeper->slept_ns = 0;
 	sleeper->kernel_count = 0;
 	sleeper->flags = 0;
+	sleeper->looked_ns = 0;
 }
 
 /* ------------------------------------------------------------------ asleep, awake */
@@ -222,6 +227,42 @@ static void tell_fault(struct task_struct *task, struct sleeper *sleeper, struct
 	send_head(raw);
 }
 
+/* Many short ones make one that lasts. */
+static void sum_short(struct sleeper *sleeper)
+{
+	if (sleeper->slept_ns >= control.min_ns)
+		return;
+	sleeper->short_ns += sleeper->slept_ns;
+	if (sleeper->short_ns >= SHORT_NS) {
+		sleeper->slept_ns = sleeper->short_ns;
+		sleeper->flags |= RAW_STACK_SHORT;
+		sleeper->short_ns = 0;
+	}
+}
+
+/* With lean events the end of no call is seen: what can be told by who wakes it is. */
+static void tell_lean(struct task_struct *task, struct sleeper *sleeper, struct pt_regs *regs)
+{
+	struct raw_stack *raw;
+
+	if (sleeper->slept_ns < control.min_ns || task_is_ours(task) || !task->mm)
+		return;
+	raw = empty_head(0);
+	if (!raw)
+		return;
+	stack_put_thread(raw, task, sleeper);
+	raw->flags |= RAW_STACK_LEAN | (sleeper->looked_ns ? RAW_STACK_LOOKED : 0);
+	put_kernel(raw, sleeper);
+	(void)put_regs(raw, regs);
+	if (in_call(regs)) {
+		put_futex(raw, regs);
+		put_futex_place(raw, task);
+	} else {
+		raw->flags |= RAW_STACK_FAULT;
+	}
+	send_head(raw);
+}
+
 SEC("tp_btf/sched_waking")
 int on_waking(__u64 *args)
 {
@@ -240,9 +281,12 @@ int on_waking(__u64 *args)
 	if (slept_ns >= control.min_ns)
 		sleeper->kernel_count = kernel_stack(task, sleeper->kernel);
 	regs = (void *)bpf_task_pt_regs(task);
-	if (in_call(regs))
+	if (control.is_lean)
+		tell_lean(task, sleeper, regs);
+	else if (in_call(regs))
 		return 0;
-	tell_fault(task, sleeper, regs);
+	else
+		tell_fault(task, sleeper, regs);
 	sleeper_forget(sleeper);
 	return 0;
 }
@@ -275,14 +319,7 @@ static void stack_tell(struct task_struct *task, struct sleeper *sleeper, struct
 
 static void stack_tell_call(struct task_struct *task, struct sleeper *sleeper, struct pt_regs *regs)
 {
-	if (sleeper->slept_ns < control.min_ns) {
-		sleeper->short_ns += sleeper->slept_ns;
-		if (sleeper->short_ns >= SHORT_NS) {
-			sleeper->slept_ns = sleeper->short_ns;
-			sleeper->flags |= RAW_STACK_SHORT;
-			sleeper->short_ns = 0;
-		}
-	}
+	sum_short(sleeper);
 	if (sleeper->slept_ns >= control.min_ns && !control.ended && !task_is_ours(task))
 		stack_tell(task, sleeper, regs);
 	sleeper_forget(sleeper);
@@ -314,6 +351,9 @@ int on_fork(__u64 *args)
 	settled_forget(child); /* of an earlier thread with this id */
 	if (child->tgid != parent->tgid)
 		python_fork(parent->tgid, child->tgid);
+	/* Its first sleep may be the long one. */
+	if (control.is_lean)
+		(void)bpf_task_storage_get(&sleepers, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	return 0;
 }
 
@@ -336,14 +376,14 @@ static void note_asleep(struct task_struct *task, __u64 now_ns)
 	struct sleeper *sleeper =
 		bpf_task_storage_get(&sleepers, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
-	if (!sleeper || sleeper->begin_ns)
+	if (!sleeper || sleeper->begin_ns || !(task->__state & TASK_ASLEEP))
 		return;
 	sleeper->flags = RAW_STACK_NO_BEGIN;
 	sleeper->begin_ns = now_ns;
 	sleeper->out_ns = now_ns;
 }
 
-static void tell_open(struct task_struct *task, struct sleeper *sleeper, __u64 now_ns)
+static void tell_open(struct task_struct *task, struct sleeper *sleeper, __u64 now_ns, __u32 flags)
 {
 	struct raw_stack *raw = empty_head(1);
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
@@ -351,7 +391,8 @@ static void tell_open(struct task_struct *task, struct sleeper *sleeper, __u64 n
 	if (!raw)
 		return;
 	stack_put_thread(raw, task, sleeper);
-	raw->flags |= in_call(regs) ? RAW_STACK_OPEN : RAW_STACK_OPEN | RAW_STACK_FAULT;
+	raw->flags |= flags | RAW_STACK_OPEN;
+	raw->flags |= in_call(regs) ? 0 : RAW_STACK_FAULT;
 	raw->end_ns = now_ns;
 	raw->slept_ns += now_ns - sleeper->out_ns;
 	raw->switches = task->nvcsw + task->nivcsw;
@@ -362,6 +403,17 @@ static void tell_open(struct task_struct *task, struct sleeper *sleeper, __u64 n
 	send_head(raw);
 }
 
+/* It sleeps since before the last look but one, and was not told of. Each costs user space to fetch its stack. */
+static void tell_long(struct task_struct *task, struct sleeper *sleeper, __u64 now_ns)
+{
+	if (sleeper->looked_ns || now_ns - sleeper->out_ns < control.long_ns ||
+	    !control.long_left || !in_call((void *)bpf_task_pt_regs(task)))
+		return;
+	control.long_left--;
+	sleeper->looked_ns = now_ns;
+	tell_open(task, sleeper, now_ns, RAW_STACK_LOOKED);
+}
+
 SEC("iter/task")
 int on_each_thread(struct bpf_iter__task *ctx)
 {
@@ -369,14 +421,18 @@ int on_each_thread(struct bpf_iter__task *ctx)
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct sleeper *sleeper;
 
-	if (!task || !task->mm || !(task->__state & TASK_ASLEEP) || task_is_ours(task))
+	if (!task || !task->mm || task_is_ours(task))
 		return 0;
-	if (!control.looks_last) {
+	if (control.looks == RAW_LOOKS_FIRST && (control.is_lean || task->__state & TASK_ASLEEP))
 		note_asleep(task, now_ns);
+	if (control.looks == RAW_LOOKS_FIRST || !(task->__state & TASK_ASLEEP))
 		return 0;
-	}
 	sleeper = bpf_task_storage_get(&sleepers, task, 0, 0);
-	if (sleeper && sleeper->out_ns && now_ns - sleeper->out_ns >= control.min_ns)
-		tell_open(task, sleeper, now_ns);
+	if (!sleeper || !sleeper->out_ns)
+		return 0;
+	if (control.looks == RAW_LOOKS_LAST && now_ns - sleeper->out_ns >= control.min_ns)
+		tell_open(task, sleeper, now_ns, sleeper->looked_ns ? RAW_STACK_KNOWN : 0);
+	if (control.looks == RAW_LOOKS_LONG)
+		tell_long(task, sleeper, now_ns);
 	return 0;
 }

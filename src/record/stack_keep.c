@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -15,16 +16,19 @@
 #include "base/mem.h"
 #include "record/bpf/raw_stack.h"
 
-#define BYTES_MAX	 ((uint64_t)256 << 20) /* of stacks */
-#define BYTES_OF_SAMPLES (BYTES_MAX / 4 * 3)   /* from there on they have their registers only */
-#define BYTES_OF_DEEP	 (BYTES_MAX / 2)       /* from there on none has more than the usual */
-#define WAITS_MAX	 1000000u
-#define SAMPLES_MAX	 2000000u
-#define FUTEXES_MAX	 100000u
+#define BYTES_MAX (UINT64_C(256) << 20) /* of stacks */
+/* Of what there is room for: */
+#define OF_SAMPLES(bytes) ((bytes) / 4 * 3) /* from there on they have their registers only */
+#define OF_DEEP(bytes)	  ((bytes) / 2)	    /* from there on none has more than the usual */
+#define WAITS_MAX	  1000000u
+#define SAMPLES_MAX	  2000000u
+#define FUTEXES_MAX	  100000u
+#define PACKED_ROOM	  ZSTD_COMPRESSBOUND(sizeof(struct raw_stack))
 
 struct stack_keep {
 	int fd;
-	uint64_t bytes;
+	uint64_t bytes, most_bytes;
+	void *packed; /* owned; room for one that is compressed; NULL = they are kept as they are */
 	struct kept_stack *stacks; /* owned */
 	size_t stack_count, stack_cap;
 	struct kept_wait *waits; /* owned */
@@ -37,10 +41,10 @@ struct stack_keep {
 	uint64_t lost, lost_samples;
 };
 
-struct stack_keep *stack_keep_new(int folder_fd)
+struct stack_keep *stack_keep_new(int folder_fd, uint64_t most_bytes)
 {
 	struct stack_keep *keep;
-	int fd = openat(folder_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int fd = folder_fd < 0 ? -1 : openat(folder_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
 	if (fd < 0) /* a file system without such files: then in memory */
 		fd = memfd_create("stacks", MFD_CLOEXEC);
@@ -48,7 +52,17 @@ struct stack_keep *stack_keep_new(int folder_fd)
 		return NULL;
 	keep = xcalloc(1, sizeof(*keep));
 	keep->fd = fd;
+	keep->most_bytes = most_bytes ? most_bytes : BYTES_MAX;
+	if (most_bytes)
+		keep->packed = xmalloc(PACKED_ROOM);
 	return keep;
+}
+
+uint64_t stack_keep_bytes(const struct stack_keep *keep)
+{
+	return keep->bytes + keep->stack_cap * sizeof(*keep->stacks) +
+	       keep->wait_cap * sizeof(*keep->waits) + keep->futex_cap * sizeof(*keep->futexes) +
+	       (keep->index.cap + keep->futex_index.cap) * (sizeof(struct map_slot) + 1);
 }
 
 #define REG_RDI 5
@@ -70,7 +84,8 @@ static void zero_scratch(struct raw_stack *raw)
 }
 
 /* Stacks of these differ in how they are read. */
-#define KINDS (RAW_STACK_FAULT | RAW_STACK_SAMPLE | RAW_STACK_CUT | RAW_STACK_PYTHON_CUT)
+#define KINDS \
+	(RAW_STACK_FAULT | RAW_STACK_SAMPLE | RAW_STACK_CUT | RAW_STACK_PYTHON_CUT | RAW_STACK_LEAN)
 
 static uint64_t hash_stack(const struct raw_stack *raw)
 {
@@ -81,15 +96,30 @@ static uint64_t hash_stack(const struct raw_stack *raw)
 	return hash_bytes(raw->stack, raw->bytes, hash ^ (raw->flags & KINDS));
 }
 
+/* What is written: compressed, where that is smaller. */
+static const void *pack_stack(struct stack_keep *keep, const struct raw_stack *raw, size_t bytes,
+			      size_t *out_packed)
+{
+	size_t packed = ZSTD_compress(keep->packed, PACKED_ROOM, raw, bytes, 1);
+
+	if (ZSTD_isError(packed) || packed >= bytes)
+		return raw;
+	*out_packed = packed;
+	return keep->packed;
+}
+
 /* The number of the stack, which may be new; UINT32_MAX = there is no room. */
 static uint32_t keep_stack(struct stack_keep *keep, const struct raw_stack *raw, size_t bytes)
 {
 	uint64_t hash = hash_stack(raw), *found = map_find(&keep->index, hash);
+	const void *what;
+	size_t packed = bytes;
 
 	if (found)
 		return (uint32_t)*found;
-	if (bytes > BYTES_MAX - keep->bytes ||
-	    pwrite(keep->fd, raw, bytes, (off_t)keep->bytes) != (ssize_t)bytes)
+	what = keep->packed ? pack_stack(keep, raw, bytes, &packed) : raw;
+	if (packed > keep->most_bytes - keep->bytes ||
+	    pwrite(keep->fd, what, packed, (off_t)keep->bytes) != (ssize_t)packed)
 		return UINT32_MAX;
 	keep->stacks =
 		vec_room(keep->stacks, keep->stack_count, &keep->stack_cap, sizeof(*keep->stacks));
@@ -97,9 +127,10 @@ static uint32_t keep_stack(struct stack_keep *keep, const struct raw_stack *raw,
 		.at = keep->bytes,
 		.time_ns = raw->end_ns,
 		.bytes = (uint32_t)bytes,
+		.packed = (uint32_t)packed,
 		.tgid = (int32_t)raw->tgid,
 	};
-	keep->bytes += bytes;
+	keep->bytes += packed;
 	map_put(&keep->index, hash, keep->stack_count);
 	return (uint32_t)keep->stack_count++;
 }
@@ -137,30 +168,15 @@ static void keep_futex(struct stack_keep *keep, const struct raw_stack *raw, uin
 
 static bool has_room(const struct stack_keep *keep, bool is_sample)
 {
+	/* Where there is room for few stacks, there is for few waits. */
+	size_t most = keep->most_bytes / 256 < WAITS_MAX ? keep->most_bytes / 256 : WAITS_MAX;
+
 	return is_sample ? keep->sample_count < SAMPLES_MAX
-			 : keep->wait_count - keep->sample_count < WAITS_MAX;
+			 : keep->wait_count - keep->sample_count < most;
 }
 
-void stack_keep_add(struct stack_keep *keep, struct raw_stack *raw, size_t bytes)
+static void put_wait(struct stack_keep *keep, const struct raw_stack *raw, uint32_t stack)
 {
-	bool is_sample = raw->flags & RAW_STACK_SAMPLE;
-	uint32_t stack = UINT32_MAX;
-
-	zero_scratch(raw);
-	if (is_sample && raw->bytes && keep->bytes + bytes > BYTES_OF_SAMPLES)
-		bytes = cut_stack(raw);
-	if (raw->bytes > RAW_STACK_USUAL && keep->bytes > BYTES_OF_DEEP) {
-		raw->bytes = RAW_STACK_USUAL;
-		bytes = offsetof(struct raw_stack, stack) + raw->bytes;
-	}
-	if (has_room(keep, is_sample))
-		stack = keep_stack(keep, raw, bytes);
-	if (stack == UINT32_MAX) {
-		keep->lost += !is_sample;
-		keep->lost_samples += is_sample;
-		return;
-	}
-	keep->sample_count += is_sample;
 	keep->stacks[stack].slept_ns += raw->slept_ns;
 	keep_futex(keep, raw, stack);
 	keep->waits =
@@ -173,6 +189,52 @@ void stack_keep_add(struct stack_keep *keep, struct raw_stack *raw, size_t bytes
 		.flags = raw->flags,
 		.stack = stack,
 	};
+}
+
+/* What is kept of it, at most. */
+static size_t fit_stack(const struct stack_keep *keep, struct raw_stack *raw, size_t bytes)
+{
+	zero_scratch(raw);
+	if (raw->flags & RAW_STACK_LEAN || (raw->flags & RAW_STACK_SAMPLE && raw->bytes &&
+					    keep->bytes + bytes > OF_SAMPLES(keep->most_bytes)))
+		bytes = cut_stack(raw);
+	if (raw->bytes > RAW_STACK_USUAL && keep->bytes > OF_DEEP(keep->most_bytes)) {
+		raw->bytes = RAW_STACK_USUAL;
+		bytes = offsetof(struct raw_stack, stack) + raw->bytes;
+	}
+	return bytes;
+}
+
+uint32_t stack_keep_put(struct stack_keep *keep, struct raw_stack *raw, size_t bytes)
+{
+	return keep_stack(keep, raw, fit_stack(keep, raw, bytes));
+}
+
+bool stack_keep_wait(struct stack_keep *keep, const struct raw_stack *raw, uint32_t stack)
+{
+	if (stack >= keep->stack_count || !has_room(keep, false))
+		return false;
+	if (!keep->stacks[stack].slept_ns) /* its first wait, which is over now */
+		keep->stacks[stack].time_ns = raw->end_ns;
+	put_wait(keep, raw, stack);
+	return true;
+}
+
+void stack_keep_add(struct stack_keep *keep, struct raw_stack *raw, size_t bytes)
+{
+	bool is_sample = raw->flags & RAW_STACK_SAMPLE;
+	uint32_t stack = UINT32_MAX;
+
+	bytes = fit_stack(keep, raw, bytes);
+	if (has_room(keep, is_sample))
+		stack = keep_stack(keep, raw, bytes);
+	if (stack == UINT32_MAX) {
+		keep->lost += !is_sample;
+		keep->lost_samples += is_sample;
+		return;
+	}
+	keep->sample_count += is_sample;
+	put_wait(keep, raw, stack);
 }
 
 struct kept_stack *stack_keep_stacks(const struct stack_keep *keep, size_t *out_count)
@@ -196,8 +258,15 @@ const struct kept_futex *stack_keep_futexes(const struct stack_keep *keep, size_
 size_t stack_keep_read(const struct stack_keep *keep, const struct kept_stack *stack,
 		       struct raw_stack *out_raw)
 {
-	if (stack->bytes > sizeof(*out_raw) ||
-	    file_read_at(keep->fd, stack->at, out_raw, stack->bytes) != stack->bytes)
+	if (stack->bytes > sizeof(*out_raw))
+		return 0;
+	if (stack->packed == stack->bytes)
+		return file_read_at(keep->fd, stack->at, out_raw, stack->bytes) == stack->bytes
+			       ? stack->bytes
+			       : 0;
+	if (!keep->packed || stack->packed > PACKED_ROOM ||
+	    file_read_at(keep->fd, stack->at, keep->packed, stack->packed) != stack->packed ||
+	    ZSTD_decompress(out_raw, sizeof(*out_raw), keep->packed, stack->packed) != stack->bytes)
 		return 0;
 	return stack->bytes;
 }
@@ -217,6 +286,7 @@ void stack_keep_free(struct stack_keep *keep)
 	if (!keep)
 		return;
 	mem_close_fd(&keep->fd);
+	free(keep->packed);
 	free(keep->stacks);
 	free(keep->waits);
 	map_fini(&keep->index);

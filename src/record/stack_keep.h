@@ -7,6 +7,7 @@
 #ifndef RECORD_STACK_KEEP_H
 #define RECORD_STACK_KEEP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct kept_stack {
 	uint64_t time_ns;  /* when it was first seen */
 	uint64_t slept_ns; /* of all its waits */
 	uint32_t bytes;
+	uint32_t packed; /* bytes that it takes where it lies */
 	int32_t tgid;
 	uint32_t
 		futex; /* the first word that was waited for there: number of a kept futex, plus 1; 0 = none */
@@ -41,14 +43,26 @@ struct kept_wait {
 	uint32_t stack; /* index of a kept stack */
 };
 
-/* 'folder_fd': a folder on whose disk the file lies. NULL, with errno, when that cannot be made. */
-struct stack_keep *stack_keep_new(int folder_fd);
+/*
+ * 'folder_fd': a folder on whose disk the file lies; -1 = it is in memory. 'most_bytes': of stacks, which are compressed
+ * then; 0 = 256 MiB, as they are. NULL, with errno, when that cannot be made.
+ */
+struct stack_keep *stack_keep_new(int folder_fd, uint64_t most_bytes);
+
+/* What it takes now. */
+uint64_t stack_keep_bytes(const struct stack_keep *keep);
 
 /*
  * Keep one; 'raw' is 'bytes' long, whole and checked. What does not matter for its callers is zeroed.
  * Waits have room when samples of work have none any more: of these the place alone is kept then.
  */
 void stack_keep_add(struct stack_keep *keep, struct raw_stack *raw, size_t bytes);
+
+/* The stack alone, for a wait that is told of later: its number; UINT32_MAX = there is no room. */
+uint32_t stack_keep_put(struct stack_keep *keep, struct raw_stack *raw, size_t bytes);
+
+/* That wait. False: there is no such stack, or no room. */
+bool stack_keep_wait(struct stack_keep *keep, const struct raw_stack *raw, uint32_t stack);
 
 /* Views; the stacks in no order. */
 struct kept_stack *stack_keep_stacks(const struct stack_keep *keep, size_t *out_count);

@@ -45,6 +45,7 @@
 #define WAIT_MS		60000
 #define FEW_STACKS	256		  /* each is written at once */
 #define BUSY_MS		8000		  /* that a child may wait for a CPU */
+#define NICE		10
 #define MEMORY_BYTES	((rlim_t)4 << 30) /* of addresses: files are mapped */
 #define FILE_KERNEL	(UINT32_MAX - 1)  /* instead of the number of a file */
 #define FILES_JIT	0x80000000u	  /* and the process: code in no file */
@@ -56,6 +57,7 @@
 struct namer {
 	const struct stack_sampling *sampling;
 	struct stack_keep *keep;
+	uint64_t since_ns;
 	struct images *images;
 	const struct jit_files *jit_files;
 	const struct pythons *pythons;
@@ -411,6 +413,8 @@ static const char *why_no_walk(const struct raw_stack *raw)
 {
 	if (raw->flags & RAW_STACK_FAULT)
 		return "a page-fault wait ended before its stack could be copied";
+	if (raw->flags & RAW_STACK_LEAN)
+		return "lean events: stacks of long waits only";
 	if (raw->flags & RAW_STACK_CUT)
 		return "no room for its stack";
 	return raw->flags & RAW_STACK_COMPAT ? "its program is a 32-bit program" : NULL;
@@ -515,7 +519,8 @@ static void write_waits(struct namer *namer, uint32_t index, uint32_t number, si
 
 		if (wait->stack != index)
 			break;
-		write_wait(namer, wait, number);
+		if (wait->end_ns >= namer->since_ns)
+			write_wait(namer, wait, number);
 	}
 }
 
@@ -554,6 +559,22 @@ static void name_futexes(struct namer *namer, const struct kept_stack *stack, ui
 	}
 }
 
+/* Is one of its waits? */
+static bool is_wanted(const struct namer *namer, uint32_t index, size_t next_wait)
+{
+	const struct kept_wait *waits = stack_keep_waits(namer->keep, &(size_t){ 0 });
+
+	for (; next_wait < namer->wait_count; next_wait++) {
+		const struct kept_wait *wait = &waits[namer->by_stack[next_wait]];
+
+		if (wait->stack != index)
+			return false;
+		if (wait->end_ns >= namer->since_ns)
+			return true;
+	}
+	return false;
+}
+
 static void name_stack(struct namer *namer, const struct kept_stack *stack, uint32_t index,
 		       size_t *next_wait)
 {
@@ -562,7 +583,8 @@ static void name_stack(struct namer *namer, const struct kept_stack *stack, uint
 	size_t count = 0, kernel_count;
 	uint32_t number;
 
-	if (!stack_keep_read(namer->keep, stack, &namer->raw))
+	if ((namer->since_ns && !is_wanted(namer, index, *next_wait)) ||
+	    !stack_keep_read(namer->keep, stack, &namer->raw))
 		return;
 	if (namer->tgid != stack->tgid || stack->time_ns >= namer->until_ns)
 		take_process(namer, stack->tgid, stack->time_ns);
@@ -685,6 +707,9 @@ void stack_names_run(const struct stack_names_from *from, const struct stack_sam
 
 	namer->sampling = sampling;
 	namer->keep = from->keep;
+	namer->since_ns = from->since_ns;
+	if (from->since_ns) /* the flight recorder goes on meanwhile */
+		(void)setpriority(PRIO_PROCESS, 0, NICE);
 	namer->images = from->images;
 	namer->jit_files = from->jit_files;
 	namer->pythons = from->pythons;
@@ -777,24 +802,47 @@ static void keep_whole_lines(int fd)
 	(void)ftruncate(fd, size); /* else the reader says that a line is damaged */
 }
 
-int stack_names_write(const struct stack_names_from *from, const struct stack_sampling *sampling,
-		      int kernel_fd, struct err *err)
+int stack_names_begin(const struct stack_names_from *from, const struct stack_sampling *sampling,
+		      int kernel_fd, struct stack_naming *out_naming, struct err *err)
 {
-	AUTO_CLOSE int fd =
-		openat(kernel_fd, "stacks", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd = openat(kernel_fd, "stacks", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	pid_t pid;
-	int rc;
 
 	if (fd < 0)
 		return err_set(err, -errno, "kernel/stacks: %s", strerror(errno));
 	pid = fork();
-	if (pid < 0)
-		return err_set(err, -errno, "cannot start a process to unwind stacks: %s",
-			       strerror(errno));
 	if (pid == 0)
 		stack_names_run(from, sampling, fd);
-	rc = stack_names_await(pid, WAIT_MS, err);
+	if (pid < 0) {
+		int rc = err_set(err, -errno, "cannot start a process to unwind stacks: %s",
+				 strerror(errno));
+
+		mem_close_fd(&fd);
+		return rc;
+	}
+	*out_naming = (struct stack_naming){ pid, fd, pidfd_open(pid, 0) };
+	return 0;
+}
+
+int stack_names_end(struct stack_naming *naming, struct err *err)
+{
+	int rc = 0;
+
+	if (naming->pid)
+		rc = stack_names_await(naming->pid, WAIT_MS, err);
 	if (rc < 0)
-		keep_whole_lines(fd);
+		keep_whole_lines(naming->fd);
+	mem_close_fd(&naming->fd);
+	mem_close_fd(&naming->end_fd);
+	*naming = STACK_NAMING_NONE;
 	return rc;
+}
+
+int stack_names_write(const struct stack_names_from *from, const struct stack_sampling *sampling,
+		      int kernel_fd, struct err *err)
+{
+	struct stack_naming naming = STACK_NAMING_NONE;
+	int rc = stack_names_begin(from, sampling, kernel_fd, &naming, err);
+
+	return rc < 0 ? rc : stack_names_end(&naming, err);
 }

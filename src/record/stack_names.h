@@ -22,6 +22,7 @@ struct stack_names_from {
 	const struct jit_files *jit_files;
 	const struct pythons *pythons;
 	const struct python_codes *codes;
+	uint64_t since_ns; /* of waits that were over before nothing is told */
 };
 
 /*
@@ -32,6 +33,21 @@ struct stack_names_from {
  */
 int stack_names_write(const struct stack_names_from *from, const struct stack_sampling *sampling,
 		      int kernel_fd, struct err *err);
+
+/* The same, while the caller goes on. */
+struct stack_naming {
+	pid_t pid;  /* 0 = none */
+	int fd;	    /* the file */
+	int end_fd; /* pidfd: readable when it has ended */
+};
+
+#define STACK_NAMING_NONE ((struct stack_naming){ .fd = -1, .end_fd = -1 })
+
+int stack_names_begin(const struct stack_names_from *from, const struct stack_sampling *sampling,
+		      int kernel_fd, struct stack_naming *out_naming, struct err *err);
+
+/* Wait for its end, and make the file whole: as stack_names_write(). None is fine. */
+int stack_names_end(struct stack_naming *naming, struct err *err);
 
 /*
  * The same in a child that the caller forked: give up all that it could do, write to 'fd', and exit. The

@@ -138,7 +138,7 @@ int texts_write_formats(int instance_fd, int kernel_fd, const struct manifest *m
 		*colon = '\0';
 		print_event(out, instance_fd, system, colon + 1);
 	}
-	if (manifest->is_lean)
+	if (manifest->is_lean || manifest->cost.budget_ppm)
 		print_blocked(out, instance_fd, manifest);
 	if (stacks) {
 		print_event(out, instance_fd, "ftrace", "kernel_stack");

@@ -21,6 +21,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -29,30 +30,43 @@
 #include "guard/caps.h"
 #include "record/bpf/raw_stack.h"
 #include "record/bpf_parts.h"
+#include "record/clock.h"
 #include "record/futex_place.h"
 #include "record/images.h"
 #include "record/jit_files.h"
 #include "record/python_codes.h"
 #include "record/python_walk.h"
 #include "record/pythons.h"
+#include "record/share.h"
 #include "record/stack_fetch.h"
 #include "record/stack_keep.h"
 #include "record/stack_names.h"
 #include "record/work_samples.h"
 #include "store/manifest.h"
 
-#define LOOK_MS	       100
-#define SOON_MS	       2  /* after a Python began, as it maps its library a little later */
-#define SOON_LOOKS     12 /* so many times */
-#define WAKE_BYTES     (512u << 10)
-#define BUDGET_BYTES   (8u << 20) /* of stacks, in a second */
-#define SECOND_NS      UINT64_C(1000000000)
-#define SECONDS_MAX_NS UINT64_C(3600000000000)
+#define LOOK_MS		  100
+#define SOON_MS		  2  /* after a Python began, as it maps its library a little later */
+#define SOON_LOOKS	  12 /* so many times */
+#define RING_LEAST	  (256u << 10)
+#define RING_MOST	  (4u << 20)
+#define BUDGET_BYTES	  (8u << 20) /* of stacks, in a second */
+#define KEPT_BUDGET_BYTES (1u << 20) /* the same, where it is always on */
+#define SECONDS_KEPT_NS	  UINT64_C(30000000000)
+#define OPEN_MS		  300		     /* for the waits that are open, at a snapshot */
+#define LONG_NS		  UINT64_C(50000000) /* lean: who sleeps for longer has its stack fetched */
+#define LONG_MOST	  16		     /* in one look */
+#define SAVED_MOST_NS	  INT64_C(200000000)
+#define LONG_PART	  50u  /* looks take this part of the time at most, */
+#define KEPT_PART	  200u /* or this, where it is always on */
+#define LOOKED_MOST	  1024
+#define SECOND_NS	  UINT64_C(1000000000)
+#define SECONDS_MAX_NS	  UINT64_C(3600000000000)
 
 extern const unsigned char holdup_bpf_stack[];
 extern const size_t holdup_bpf_stack_bytes;
 
 /* What is attached, in this order; the last one is called by us. */
+#define WAIT_ENDS 2 /* not with lean events */
 static const char *const programs[] = { "on_sleep", "on_waking", "on_exit",
 					"on_fork",  "on_exec",	 "on_each_thread" };
 
@@ -62,25 +76,54 @@ struct shared_path {
 	char path[RAW_FUTEX_PATH];
 };
 
-struct wait_stacks {
-	/* Of waits; NULL = they are not asked for. */
-	struct bpf_object *object;
-	struct bpf_link *links[ARRAY_LEN(programs)];
-	struct ring_buffer *ring;
-	struct raw_stack_control *control; /* mapped; the program writes the counters */
-	struct work_samples *samples;	   /* NULL = they are not asked for, or: */
-	struct err no_samples;		   /* why there are none; "" = there are */
-	struct stack_sampling sampling;
+/*
+ * What was told since a time, with all that gives it names. Where it is always on, two of them are filled at once: when
+ * the older one is older than is asked for twice, it goes, and a new one begins.
+ */
+struct stack_age {
+	uint64_t since_ns;
 	struct images *images;
 	const char *no_images; /* why the kernel does not tell what is mapped; NULL = it does */
 	struct jit_files *jit_files;
 	struct pythons *pythons;
 	struct python_codes *codes;
-	int soon;	/* looks that are made soon */
-	int pythons_fd; /* the map of the program for waits; a view; -1 = there is none */
 	struct stack_keep *keep;
-	int kernel_fd; /* a view */
+	uint64_t over, over_lost; /* of the program, when it began */
+};
+
+/* A stack that was fetched while its thread slept: it is that of the wait when it is over. */
+struct looked {
+	uint64_t begin_ns;
+	int32_t tid;
+	uint32_t stacks[2]; /* of each age; UINT32_MAX = it is not kept there */
+};
+
+struct wait_stacks {
+	/* Of waits; NULL = they are not asked for. */
+	struct bpf_object *object;
+	struct bpf_link *links[ARRAY_LEN(programs)];
+	bool is_lean;
+	struct ring_buffer *ring;
+	struct raw_stack_control *control; /* mapped; the program writes the counters */
+	struct work_samples *samples;	   /* NULL = they are not asked for, or: */
+	struct err no_samples;		   /* why there are none; "" = there are */
+	struct stack_sampling sampling;
+	struct stack_age ages[2];   /* the older one first */
+	size_t age_count;	    /* 1, but where it is always on */
+	uint64_t keep_bytes;	    /* of stacks, in each age; 0 = a recording, which has an end */
+	_Atomic uint64_t keep_ns;   /* the older age shall reach so far back */
+	struct stack_naming naming; /* of a snapshot; not of the thread */
+	int soon;		    /* looks that are made soon */
+	uint64_t looked_ns;	    /* when threads were looked at last; of the thread */
+	int64_t saved_ns;	    /* CPU time that looks may take; of the thread */
+	uint64_t saved_at_ns;	    /* when that was */
+	struct looked looked[LOOKED_MOST]; /* by their threads; of the thread */
+	int pythons_fd; /* the map of the program for waits; a view; -1 = there is none */
+	int kernel_fd;	/* a view; -1 = nothing is on disk */
 	int stop_fd;
+	int open_fd;	       /* eventfd: readable = tell of the waits that are open */
+	int told_fd;	       /* eventfd: that was done */
+	pthread_mutex_t mutex; /* of what the thread has, and a snapshot takes */
 	pthread_t thread;
 	_Atomic int32_t tid; /* written by the thread, once */
 	bool is_running;
@@ -113,12 +156,13 @@ static uint64_t switches_of(const struct raw_stack *raw)
 /* It sleeps, so its stack stays as it is; when it went on meanwhile, what was read is of no use. */
 static bool fetch_stack(struct wait_stacks *stacks, struct raw_stack *raw)
 {
-	const struct raw_python *python = pythons_find(stacks->pythons, (int32_t)raw->tgid);
+	const struct stack_age *age = &stacks->ages[0];
+	const struct raw_python *python = pythons_find(age->pythons, (int32_t)raw->tgid);
 
 	futex_place_read((int32_t)raw->tgid, &raw->futex);
 	stack_fetch(raw);
 	if (python)
-		python_fetch(python, stacks->codes, raw);
+		python_fetch(python, age->codes, raw);
 	return switches_of(raw) == raw->switches;
 }
 
@@ -145,7 +189,8 @@ static void tell_of_python(void *context, int32_t tgid, const struct raw_python 
 
 static void look_for_pythons(struct wait_stacks *stacks)
 {
-	pythons_look(stacks->pythons, tell_of_python, stacks);
+	for (size_t i = 0; i < stacks->age_count; i++)
+		pythons_look(stacks->ages[i].pythons, tell_of_python, stacks);
 }
 
 /* ------------------------------------------------------------------ what the program tells */
@@ -166,6 +211,51 @@ static void wait_stacks_path(struct wait_stacks *stacks, struct raw_stack *raw)
 	memcpy(raw->futex.path, known->path, sizeof(known->path));
 }
 
+static void want_process(struct wait_stacks *stacks, const struct raw_stack *raw)
+{
+	for (size_t i = 0; i < stacks->age_count; i++) {
+		images_want(stacks->ages[i].images, (int32_t)raw->tgid);
+		jit_files_want(stacks->ages[i].jit_files, (int32_t)raw->tgid, raw->end_ns);
+	}
+	look_for_pythons(stacks);
+}
+
+static struct looked *looked_of(struct wait_stacks *stacks, uint32_t tid)
+{
+	return &stacks->looked[tid % LOOKED_MOST];
+}
+
+static void note_looked(struct wait_stacks *stacks, struct raw_stack *raw, size_t bytes)
+{
+	struct looked *looked = looked_of(stacks, raw->tid);
+
+	*looked = (struct looked){ raw->begin_ns, (int32_t)raw->tid, { UINT32_MAX, UINT32_MAX } };
+	raw->flags = 0; /* it is a stack as those of all waits */
+	for (size_t i = 0; i < stacks->age_count; i++)
+		looked->stacks[i] = stack_keep_put(stacks->ages[i].keep, raw, bytes);
+}
+
+/* Is the stack of that very wait kept? */
+static bool is_kept(struct wait_stacks *stacks, const struct raw_stack *raw)
+{
+	const struct looked *looked = looked_of(stacks, raw->tid);
+
+	return raw->flags & (RAW_STACK_LOOKED | RAW_STACK_KNOWN) &&
+	       looked->tid == (int32_t)raw->tid && looked->begin_ns == raw->begin_ns &&
+	       looked->stacks[0] != UINT32_MAX;
+}
+
+static void keep_wait(struct wait_stacks *stacks, struct raw_stack *raw, size_t bytes)
+{
+	const struct looked *looked = looked_of(stacks, raw->tid);
+	bool is_looked = is_kept(stacks, raw);
+
+	for (size_t i = 0; i < stacks->age_count; i++) {
+		if (!is_looked || !stack_keep_wait(stacks->ages[i].keep, raw, looked->stacks[i]))
+			stack_keep_add(stacks->ages[i].keep, raw, bytes);
+	}
+}
+
 /* Called by libbpf for each record. */
 static int wait_stacks_take_record(void *context, void *data, size_t bytes)
 {
@@ -179,30 +269,33 @@ static int wait_stacks_take_record(void *context, void *data, size_t bytes)
 		return 0;
 	}
 	if (bytes >= offsetof(struct raw_python_code, table) && told->begin_ns == RAW_PYTHON_CODE) {
-		python_codes_add(stacks->codes, data, bytes);
+		for (size_t i = 0; i < stacks->age_count; i++)
+			python_codes_add(stacks->ages[i].codes, data, bytes);
 		return 0;
 	}
 	if (bytes < head || told->bytes > bytes - head || told->bytes > RAW_STACK_MAX ||
 	    told->kernel_count > RAW_STACK_KERNEL || told->python_count > RAW_PYTHON_FRAMES)
 		return 0;
 	memcpy(raw, told, head + told->bytes);
-	images_want(stacks->images, (int32_t)raw->tgid);
-	look_for_pythons(stacks);
-	jit_files_want(stacks->jit_files, (int32_t)raw->tgid, raw->end_ns);
+	want_process(stacks, raw);
 	if ((raw->flags & (RAW_STACK_OPEN | RAW_STACK_FAULT | RAW_STACK_COMPAT)) ==
 		    RAW_STACK_OPEN &&
-	    !fetch_stack(stacks, raw)) {
-		stacks->moved++;
+	    !is_kept(stacks, raw) && !fetch_stack(stacks, raw)) {
+		stacks->moved += !(raw->flags & RAW_STACK_LOOKED);
 		return 0;
 	}
 	wait_stacks_path(stacks, raw);
-	stack_keep_add(stacks->keep, raw, head + raw->bytes);
+	if (raw->flags & RAW_STACK_LOOKED && raw->flags & RAW_STACK_OPEN)
+		note_looked(stacks, raw, head + raw->bytes);
+	else
+		keep_wait(stacks, raw, head + raw->bytes);
 	return 0;
 }
 
 static void wait_stacks_look(struct wait_stacks *stacks)
 {
-	images_take(stacks->images);
+	for (size_t i = 0; i < stacks->age_count; i++)
+		images_take(stacks->ages[i].images);
 	look_for_pythons(stacks);
 	if (stacks->ring)
 		(void)ring_buffer__consume(stacks->ring);
@@ -210,52 +303,208 @@ static void wait_stacks_look(struct wait_stacks *stacks)
 		work_samples_look(stacks->samples);
 }
 
+static void look_at_threads(struct wait_stacks *stacks, enum raw_looks looks)
+{
+	__atomic_store_n(&stacks->control->looks, looks, __ATOMIC_RELAXED);
+	bpf_parts_iterate(bpf_link__fd(stacks->links[ARRAY_LEN(programs) - 1]));
+}
+
+/* What looks may cost: a part of the time, of which some is saved. */
+static int64_t look_room_ns(struct wait_stacks *stacks, uint64_t now_ns)
+{
+	uint64_t part = stacks->keep_bytes ? KEPT_PART : LONG_PART;
+
+	stacks->saved_ns += (int64_t)((now_ns - stacks->saved_at_ns) / part);
+	stacks->saved_at_ns = now_ns;
+	if (stacks->saved_ns > SAVED_MOST_NS)
+		stacks->saved_ns = SAVED_MOST_NS;
+	stacks->saved_at_ns = clock_mono_ns();
+	return stacks->saved_ns;
+}
+
+/* Lean events: stacks of those that sleep for long, which are told of once in each sleep. */
+static void look_at_long(struct wait_stacks *stacks)
+{
+	uint64_t now_ns = clock_mono_ns(), cpu_ns;
+
+	if (!stacks->is_lean || !stacks->control || now_ns - stacks->looked_ns < LONG_NS ||
+	    look_room_ns(stacks, now_ns) < 0)
+		return;
+	stacks->looked_ns = now_ns;
+	cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+	stacks->control->long_left = LONG_MOST;
+	look_at_threads(stacks, RAW_LOOKS_LONG);
+	wait_stacks_look(stacks);
+	stacks->saved_ns -= (int64_t)(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns);
+}
+
 /* Those that still wait: told of by the program, which looks at all threads, and fetched at once. */
+static void look_at_open(struct wait_stacks *stacks)
+{
+	wait_stacks_look(stacks);
+	if (!stacks->control)
+		return;
+	look_at_threads(stacks, RAW_LOOKS_LAST);
+	wait_stacks_look(stacks);
+}
+
 static void look_last(struct wait_stacks *stacks)
 {
 	if (stacks->samples)
 		work_samples_end(stacks->samples);
-	wait_stacks_look(stacks);
-	if (!stacks->control)
-		return;
-	__atomic_store_n(&stacks->control->looks_last, 1, __ATOMIC_RELAXED);
-	bpf_parts_iterate(bpf_link__fd(stacks->links[ARRAY_LEN(programs) - 1]));
-	wait_stacks_look(stacks);
+	look_at_open(stacks);
 }
 
-static void *drain(void *context)
-{
-	struct wait_stacks *stacks = context;
-	size_t ring_count;
-	const int *rings = images_fds(stacks->images, &ring_count);
-	AUTO_FREE struct pollfd *fds = xcalloc(ring_count + 3, sizeof(*fds));
-	bool stop = false;
+/* ------------------------------------------------------------------ ages */
 
-	guard_caps_helper(guard_caps_bpf() | GUARD_CAP(CAP_SYS_PTRACE) |
-			  GUARD_CAP(CAP_DAC_READ_SEARCH));
-	/* Pairs with the acquire in wait_stacks_tid(). */
-	atomic_store_explicit(&stacks->tid, (int32_t)syscall(SYS_gettid), memory_order_release);
+static void age_end(struct stack_age *age)
+{
+	images_free(age->images);
+	jit_files_free(age->jit_files);
+	pythons_free(age->pythons);
+	python_codes_free(age->codes);
+	stack_keep_free(age->keep);
+	*age = (struct stack_age){ 0 };
+}
+
+/* Returns whether there is a place for stacks. */
+static bool age_begin(struct wait_stacks *stacks, struct stack_age *age)
+{
+	age->since_ns = clock_mono_ns();
+	age->images = images_new(&age->no_images);
+	age->jit_files = jit_files_new();
+	age->pythons = pythons_new(age->images);
+	age->codes = python_codes_new();
+	age->keep = stack_keep_new(stacks->kernel_fd, stacks->keep_bytes);
+	age->over = stacks->control ? stacks->control->over : 0;
+	age->over_lost = stacks->control ? stacks->control->lost : 0;
+	return age->keep != NULL;
+}
+
+/* The older one goes, where the younger one reaches far enough back. */
+static void ages_turn(struct wait_stacks *stacks)
+{
+	uint64_t keep_ns =
+		atomic_load_explicit(&stacks->keep_ns, memory_order_relaxed); /* a plain number */
+	struct stack_age fresh = { 0 };
+
+	if (!stacks->keep_bytes ||
+	    clock_mono_ns() - stacks->ages[stacks->age_count - 1].since_ns < keep_ns)
+		return;
+	if (!age_begin(stacks, &fresh)) {
+		age_end(&fresh);
+		return;
+	}
+	pthread_mutex_lock(&stacks->mutex);
+	if (stacks->age_count == ARRAY_LEN(stacks->ages)) {
+		age_end(&stacks->ages[0]);
+		stacks->ages[0] = stacks->ages[1];
+		stacks->age_count--;
+		for (size_t i = 0; i < LOOKED_MOST; i++) {
+			stacks->looked[i].stacks[0] = stacks->looked[i].stacks[1];
+			stacks->looked[i].stacks[1] = UINT32_MAX;
+		}
+	}
+	stacks->ages[stacks->age_count++] = fresh;
+	pthread_mutex_unlock(&stacks->mutex);
+}
+
+/* What is waited for: it is another one with each age. Returns how many; to be freed. */
+static struct pollfd *waited_for(const struct wait_stacks *stacks, size_t *out_count)
+{
+	struct pollfd *fds;
+	size_t count = 4, ring_count;
+
+	for (size_t i = 0; i < stacks->age_count; i++) {
+		(void)images_fds(stacks->ages[i].images, &ring_count);
+		count += ring_count;
+	}
+	fds = xcalloc(count, sizeof(*fds));
 	fds[0] = (struct pollfd){ .fd = stacks->stop_fd, .events = POLLIN };
 	fds[1] = (struct pollfd){ .fd = stacks->ring ? ring_buffer__epoll_fd(stacks->ring) : -1,
 				  .events = POLLIN };
 	fds[2] = (struct pollfd){ .fd = stacks->samples ? work_samples_fd(stacks->samples) : -1,
 				  .events = POLLIN };
-	for (size_t i = 0; i < ring_count; i++)
-		fds[i + 3] = (struct pollfd){ .fd = rings[i], .events = POLLIN };
-	while (!stop) {
-		(void)poll(fds, ring_count + 3,
-			   stacks->soon ? SOON_MS : LOOK_MS); /* an error is a time-out too */
-		stacks->soon -= stacks->soon > 0;
-		stop = fds[0].revents & POLLIN;
-		if (stop)
-			look_last(stacks);
-		else
-			wait_stacks_look(stacks);
+	fds[3] = (struct pollfd){ .fd = stacks->open_fd, .events = POLLIN };
+	*out_count = 4;
+	for (size_t i = 0; i < stacks->age_count; i++) {
+		const int *rings = images_fds(stacks->ages[i].images, &ring_count);
+
+		for (size_t k = 0; k < ring_count; k++)
+			fds[(*out_count)++] = (struct pollfd){ .fd = rings[k], .events = POLLIN };
 	}
+	return fds;
+}
+
+/* A snapshot is taken. */
+static void tell_of_open(struct wait_stacks *stacks)
+{
+	eventfd_t asked;
+
+	if (eventfd_read(stacks->open_fd, &asked) < 0)
+		return;
+	look_at_open(stacks);
+	(void)eventfd_write(stacks->told_fd, 1);
+}
+
+/* One wait for what is to be done, and that. Returns whether it was the last one. */
+static bool drain_once(struct wait_stacks *stacks)
+{
+	size_t count;
+	AUTO_FREE struct pollfd *fds = waited_for(stacks, &count);
+	bool stop;
+
+	(void)poll(fds, count, stacks->soon ? SOON_MS : LOOK_MS); /* an error is a time-out too */
+	stacks->soon -= stacks->soon > 0;
+	stop = fds[0].revents & POLLIN;
+	pthread_mutex_lock(&stacks->mutex);
+	if (stop)
+		look_last(stacks);
+	else
+		wait_stacks_look(stacks);
+	look_at_long(stacks);
+	tell_of_open(stacks);
+	pthread_mutex_unlock(&stacks->mutex);
+	ages_turn(stacks);
+	return stop;
+}
+
+static void *drain(void *context)
+{
+	struct wait_stacks *stacks = context;
+
+	share_raise();
+	guard_caps_helper(guard_caps_bpf() | GUARD_CAP(CAP_SYS_PTRACE) |
+			  GUARD_CAP(CAP_DAC_READ_SEARCH) |
+			  (stacks->keep_bytes ? GUARD_CAP(CAP_PERFMON) : 0));
+	/* Pairs with the acquire in wait_stacks_tid(). */
+	atomic_store_explicit(&stacks->tid, (int32_t)syscall(SYS_gettid), memory_order_release);
+	while (!drain_once(stacks))
+		;
 	return NULL;
 }
 
 /* ------------------------------------------------------------------ start */
+
+static void leave_out(struct bpf_object *object, const char *name)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+
+	if (program)
+		(void)bpf_program__set_autoload(program, false);
+}
+
+/* Always on: for a quarter of what is kept. */
+static void size_ring(struct wait_stacks *stacks)
+{
+	struct bpf_map *ring = bpf_object__find_map_by_name(stacks->object, "ring");
+	uint32_t bytes = RING_LEAST;
+
+	while (bytes < RING_MOST && bytes * UINT64_C(8) <= stacks->keep_bytes)
+		bytes *= 2;
+	if (ring)
+		(void)bpf_map__set_max_entries(ring, bytes);
+}
 
 static int wait_stacks_load(struct wait_stacks *stacks, struct err *err)
 {
@@ -265,6 +514,10 @@ static int wait_stacks_load(struct wait_stacks *stacks, struct err *err)
 	if (rc < 0)
 		return rc;
 	bpf_parts_each_cpu(stacks->object, "stack_room");
+	if (stacks->keep_bytes)
+		size_ring(stacks);
+	if (stacks->is_lean)
+		leave_out(stacks->object, programs[WAIT_ENDS]);
 	return bpf_parts_load(stacks->object, err);
 }
 
@@ -278,29 +531,39 @@ static int prepare(struct wait_stacks *stacks, uint64_t min_ns, struct err *err)
 		return err_set(err, -EINVAL, "the data of the BPF program cannot be mapped");
 	stacks->pythons_fd = bpf_map__fd(pythons);
 	stacks->control->min_ns = min_ns;
-	stacks->control->budget = BUDGET_BYTES;
+	stacks->control->is_lean = stacks->is_lean;
+	stacks->control->long_ns = LONG_NS;
+	stacks->control->budget = stacks->keep_bytes ? KEPT_BUDGET_BYTES : BUDGET_BYTES;
 	stacks->control->recorder_tgid = (uint32_t)getpid();
-	stacks->control->wake_bytes = WAKE_BYTES;
+	stacks->control->wake_bytes = bpf_map__max_entries(ring) / 8;
 	stacks->ring = ring_buffer__new(bpf_map__fd(ring), wait_stacks_take_record, stacks, NULL);
 	return stacks->ring ? 0 : err_set(err, -errno, "no BPF ring buffer: %s", strerror(errno));
 }
 
+static int attach_one(struct wait_stacks *stacks, size_t i, struct err *err)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(stacks->object, programs[i]);
+	struct bpf_link *link = program ? bpf_program__attach(program) : NULL;
+	int rc = program ? (int)libbpf_get_error(link) : -ENOENT;
+
+	if (rc)
+		return err_set(err, rc, "the BPF program cannot be attached: %s", strerror(-rc));
+	stacks->links[i] = link;
+	return 0;
+}
+
 static int attach(struct wait_stacks *stacks, struct err *err)
 {
-	for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
-		struct bpf_program *program =
-			bpf_object__find_program_by_name(stacks->object, programs[i]);
-		struct bpf_link *link = program ? bpf_program__attach(program) : NULL;
-		int rc = program ? (int)libbpf_get_error(link) : -ENOENT;
+	int rc = 0;
 
-		if (rc)
-			return err_set(err, rc, "the BPF program cannot be attached: %s",
-				       strerror(-rc));
-		stacks->links[i] = link;
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(programs); i++) {
+		if (!stacks->is_lean || i != WAIT_ENDS)
+			rc = attach_one(stacks, i, err);
 	}
 	/* Who sleeps already. */
-	bpf_parts_iterate(bpf_link__fd(stacks->links[ARRAY_LEN(programs) - 1]));
-	return 0;
+	if (rc == 0)
+		bpf_parts_iterate(bpf_link__fd(stacks->links[ARRAY_LEN(programs) - 1]));
+	return rc;
 }
 
 static int start_thread(struct wait_stacks *stacks, struct err *err)
@@ -308,7 +571,9 @@ static int start_thread(struct wait_stacks *stacks, struct err *err)
 	int rc;
 
 	stacks->stop_fd = eventfd(0, EFD_CLOEXEC);
-	if (stacks->stop_fd < 0)
+	stacks->open_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	stacks->told_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (stacks->stop_fd < 0 || stacks->open_fd < 0 || stacks->told_fd < 0)
 		return err_set(err, -errno, "eventfd: %s", strerror(errno));
 	rc = thread_start_quiet(&stacks->thread, NULL, drain, stacks);
 	if (rc)
@@ -353,20 +618,22 @@ int wait_stacks_start(int kernel_fd, const struct wait_stacks_opts *opts,
 	int rc = 0;
 
 	stacks->kernel_fd = kernel_fd;
-	stacks->stop_fd = stacks->pythons_fd = -1;
-	stacks->images = images_new(&stacks->no_images);
-	stacks->jit_files = jit_files_new();
-	stacks->pythons = pythons_new(stacks->images);
-	stacks->codes = python_codes_new();
-	stacks->keep = stack_keep_new(kernel_fd);
-	if (!stacks->keep)
+	stacks->is_lean = opts->is_lean;
+	stacks->stop_fd = stacks->open_fd = stacks->told_fd = stacks->pythons_fd = -1;
+	stacks->keep_bytes = opts->keep_bytes;
+	stacks->keep_ns = SECONDS_KEPT_NS;
+	stacks->saved_ns = SAVED_MOST_NS;
+	(void)pthread_mutex_init(&stacks->mutex, NULL); /* cannot fail on Linux */
+	stacks->naming = STACK_NAMING_NONE;
+	stacks->age_count = 1;
+	if (!age_begin(stacks, &stacks->ages[0]))
 		rc = err_set(err, -errno, "cannot create the file for stacks: %s", strerror(errno));
 	if (rc >= 0 && opts->min_ns)
 		rc = start_waits(stacks, opts->min_ns, err);
 	if (rc >= 0)
 		start_samples(stacks, opts);
 	for (size_t i = 0; rc >= 0 && i < opts->pid_count; i++)
-		images_want(stacks->images, opts->pids[i]);
+		images_want(stacks->ages[0].images, opts->pids[i]);
 	if (rc >= 0)
 		rc = start_thread(stacks, err);
 	if (rc < 0) {
@@ -392,7 +659,7 @@ void wait_stacks_probe(struct err *out_waits, struct err *out_samples, const cha
 	}
 	if (stacks->no_samples.text[0])
 		*out_samples = stacks->no_samples;
-	*out_images = stacks->no_images;
+	*out_images = stacks->ages[0].no_images;
 	wait_stacks_stop(stacks);
 }
 
@@ -437,14 +704,16 @@ static void wait_stacks_note_missing(struct manifest *manifest, const char *of, 
 
 static void note_waits(const struct wait_stacks *stacks, struct manifest *manifest)
 {
+	const struct stack_age *age = &stacks->ages[0];
+
 	if (!stacks->control)
 		return;
-	wait_stacks_note_missing(manifest, "waits", stacks->control->over,
-				 "more than 8 MiB of stacks per second");
-	wait_stacks_note_missing(manifest, "waits", stacks->control->lost,
+	wait_stacks_note_missing(manifest, "waits", stacks->control->over - age->over,
+				 stacks->keep_bytes ? "more than 1 MiB of stacks per second"
+						    : "more than 8 MiB of stacks per second");
+	wait_stacks_note_missing(manifest, "waits", stacks->control->lost - age->over_lost,
 				 "the buffer for stacks was full");
-	wait_stacks_note_missing(manifest, "waits", stack_keep_lost(stacks->keep),
-				 "no room for them");
+	wait_stacks_note_missing(manifest, "waits", stack_keep_lost(age->keep), "no room for them");
 	wait_stacks_note_missing(manifest, "waits", stacks->moved,
 				 "their waits ended while the recording "
 				 "ended");
@@ -452,7 +721,7 @@ static void note_waits(const struct wait_stacks *stacks, struct manifest *manife
 
 static void note_samples(struct wait_stacks *stacks, struct manifest *manifest)
 {
-	uint64_t kept_not = stack_keep_lost_samples(stacks->keep);
+	uint64_t kept_not = stack_keep_lost_samples(stacks->ages[0].keep);
 
 	if (stacks->no_samples.text[0])
 		manifest_add_missing(manifest, "code of running threads", stacks->no_samples.text);
@@ -467,26 +736,98 @@ static void note_samples(struct wait_stacks *stacks, struct manifest *manifest)
 		work_samples_over(stacks->samples) + work_samples_lost(stacks->samples) + kept_not;
 }
 
+/* Of the older age. */
+static void begin_names(struct wait_stacks *stacks, int kernel_fd, uint64_t since_ns,
+			struct manifest *manifest)
+{
+	const struct stack_age *age = &stacks->ages[0];
+	const struct stack_names_from from = { .keep = age->keep,
+					       .images = age->images,
+					       .jit_files = age->jit_files,
+					       .pythons = age->pythons,
+					       .codes = age->codes,
+					       .since_ns = since_ns };
+	struct err why = { 0 };
+
+	note_waits(stacks, manifest);
+	note_samples(stacks, manifest);
+	if (age->no_images)
+		manifest_add_missing(manifest, "stacks of processes that ended", age->no_images);
+	if (images_lost(age->images))
+		manifest_add_missing(manifest, "stacks in some files that were mapped",
+				     "the buffer for mapped files was full");
+	(void)stack_names_end(&stacks->naming, &why); /* of an earlier snapshot */
+	if (stack_names_begin(&from, &stacks->sampling, kernel_fd, &stacks->naming, &why) < 0)
+		manifest_add_missing(manifest, "code of running and waiting threads", why.text);
+}
+
 void wait_stacks_write(struct wait_stacks *stacks, struct manifest *manifest)
 {
-	const struct stack_names_from from = { stacks->keep, stacks->images, stacks->jit_files,
-					       stacks->pythons, stacks->codes };
 	struct err why = { 0 };
 
 	wait_stacks_end(stacks);
-	note_waits(stacks, manifest);
-	note_samples(stacks, manifest);
-	if (stacks->no_images)
-		manifest_add_missing(manifest, "stacks of processes that ended", stacks->no_images);
-	if (images_lost(stacks->images))
-		manifest_add_missing(manifest, "stacks in some files that were mapped",
-				     "the buffer for mapped files was full");
-	if (stack_names_write(&from, &stacks->sampling, stacks->kernel_fd, &why) < 0)
+	begin_names(stacks, stacks->kernel_fd, 0, manifest);
+	if (wait_stacks_named(stacks, &why) < 0)
 		manifest_add_missing(manifest, "code of running and waiting threads", why.text);
+}
+
+/* ------------------------------------------------------------------ always on */
+
+void wait_stacks_keep(struct wait_stacks *stacks, uint64_t keep_ns)
+{
+	if (stacks) /* relaxed: a plain number */
+		atomic_store_explicit(&stacks->keep_ns, keep_ns, memory_order_relaxed);
+}
+
+void wait_stacks_take_open(struct wait_stacks *stacks)
+{
+	struct pollfd told = { .fd = stacks ? stacks->told_fd : -1, .events = POLLIN };
+	eventfd_t done;
+
+	if (!stacks || eventfd_write(stacks->open_fd, 1) < 0)
+		return;
+	if (poll(&told, 1, OPEN_MS) > 0)
+		(void)eventfd_read(stacks->told_fd, &done);
+}
+
+void wait_stacks_snapshot(struct wait_stacks *stacks, int kernel_fd, uint64_t begin_ns,
+			  struct manifest *manifest)
+{
+	if (!stacks)
+		return;
+	pthread_mutex_lock(&stacks->mutex);
+	begin_names(stacks, kernel_fd, begin_ns, manifest);
+	pthread_mutex_unlock(&stacks->mutex);
+}
+
+int wait_stacks_named_fd(const struct wait_stacks *stacks)
+{
+	return stacks ? stacks->naming.end_fd : -1;
+}
+
+int wait_stacks_named(struct wait_stacks *stacks, struct err *err)
+{
+	return stacks ? stack_names_end(&stacks->naming, err) : 0;
+}
+
+uint64_t wait_stacks_bytes(struct wait_stacks *stacks)
+{
+	uint64_t bytes = 0;
+
+	if (!stacks)
+		return 0;
+	pthread_mutex_lock(&stacks->mutex);
+	for (size_t i = 0; i < stacks->age_count; i++)
+		bytes += stack_keep_bytes(stacks->ages[i].keep) +
+			 images_bytes(stacks->ages[i].images);
+	pthread_mutex_unlock(&stacks->mutex);
+	return bytes;
 }
 
 void wait_stacks_stop(struct wait_stacks *stacks)
 {
+	struct err ignored = { 0 };
+
 	if (!stacks)
 		return;
 	wait_stacks_end(stacks);
@@ -495,11 +836,12 @@ void wait_stacks_stop(struct wait_stacks *stacks)
 	if (stacks->control)
 		(void)munmap(stacks->control, sizeof(*stacks->control)); /* cannot fail */
 	work_samples_free(stacks->samples);
-	images_free(stacks->images);
-	jit_files_free(stacks->jit_files);
-	pythons_free(stacks->pythons);
-	python_codes_free(stacks->codes);
-	stack_keep_free(stacks->keep);
+	(void)stack_names_end(&stacks->naming, &ignored);
+	for (size_t i = 0; i < stacks->age_count; i++)
+		age_end(&stacks->ages[i]);
 	mem_close_fd(&stacks->stop_fd);
+	mem_close_fd(&stacks->open_fd);
+	mem_close_fd(&stacks->told_fd);
+	(void)pthread_mutex_destroy(&stacks->mutex);
 	free(stacks);
 }

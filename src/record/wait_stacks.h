@@ -22,10 +22,13 @@ struct wait_stacks;
 struct wait_stacks_opts {
 	/* Waits of at least this are of interest, and one for each 10 ms of shorter ones; 0 = none. */
 	uint64_t min_ns;
+	bool is_lean; /* no system call is looked at for that: the stacks are those of long waits only */
 	uint32_t sample_hz;  /* samples of work in a second, of each CPU; 0 = none */
 	bool samples_all;    /* of all threads of the machine; else of what we start, and: */
 	const int32_t *pids; /* these; used up to the return */
 	size_t pid_count;
+	/* 0 = a recording. Else it is always on: so many bytes of stacks are kept, twice, and all in memory. */
+	uint64_t keep_bytes;
 };
 
 /*
@@ -53,6 +56,25 @@ void wait_stacks_end(struct wait_stacks *stacks);
 
 /* Give them names and write kernel/stacks; what is missing is noted in the manifest. After the end. */
 void wait_stacks_write(struct wait_stacks *stacks, struct manifest *manifest);
+
+/* Always on: what is kept shall reach so far back. NULL is fine, as below. */
+void wait_stacks_keep(struct wait_stacks *stacks, uint64_t keep_ns);
+
+/* Always on: the waits that are open now are kept, too. */
+void wait_stacks_take_open(struct wait_stacks *stacks);
+
+/*
+ * Always on: as wait_stacks_write(), of waits that were not over at 'begin_ns', and it goes on. The file is whole when
+ * wait_stacks_named_fd(), where it is not -1, is readable, and wait_stacks_named() has returned, which waits for that.
+ */
+void wait_stacks_snapshot(struct wait_stacks *stacks, int kernel_fd, uint64_t begin_ns,
+			  struct manifest *manifest);
+
+int wait_stacks_named_fd(const struct wait_stacks *stacks);
+int wait_stacks_named(struct wait_stacks *stacks, struct err *err);
+
+/* Always on: the memory that is used, without bpf_parts_memory(). */
+uint64_t wait_stacks_bytes(struct wait_stacks *stacks);
 
 /* NULL is fine. */
 void wait_stacks_stop(struct wait_stacks *stacks);

@@ -42,3 +42,42 @@ void wait_stacks_stop(struct wait_stacks *stacks)
 {
 	(void)stacks;
 }
+
+void wait_stacks_keep(struct wait_stacks *stacks, uint64_t keep_ns)
+{
+	(void)stacks;
+	(void)keep_ns;
+}
+
+void wait_stacks_take_open(struct wait_stacks *stacks)
+{
+	(void)stacks;
+}
+
+void wait_stacks_snapshot(struct wait_stacks *stacks, int kernel_fd, uint64_t begin_ns,
+			  struct manifest *manifest)
+{
+	(void)stacks;
+	(void)kernel_fd;
+	(void)begin_ns;
+	(void)manifest;
+}
+
+uint64_t wait_stacks_bytes(struct wait_stacks *stacks)
+{
+	(void)stacks;
+	return 0;
+}
+
+int wait_stacks_named_fd(const struct wait_stacks *stacks)
+{
+	(void)stacks;
+	return -1;
+}
+
+int wait_stacks_named(struct wait_stacks *stacks, struct err *err)
+{
+	(void)stacks;
+	(void)err;
+	return 0;
+}

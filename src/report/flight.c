@@ -67,7 +67,8 @@ static void print_cost(FILE *out, const struct flight_status_report *status)
 	fputc('\n', out);
 	if (status->steps)
 		fprintf(out, "  the budget changed what is recorded %s times; now: %s\n",
-			text_count(status->steps).s, report_step_words(status->step));
+			text_count(status->steps).s,
+			report_step_words(status->step, status->has_lean_steps));
 }
 
 static void print_status(FILE *out, const struct flight_status_report *status)

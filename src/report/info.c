@@ -216,8 +216,8 @@ static void put_steps(FILE *out, const struct info *info)
 
 		put_moment(&table, info, step->since_ns);
 		table_cell(&table, "%.2f %%", step->cost_ppm / 1e4);
-		table_cell(&table, "%s", report_step_words(step->step));
-		table_cell(&table, "%s", report_step_lacks(step->step));
+		table_cell(&table, "%s", report_step_words(step->step, facts->has_lean_steps));
+		table_cell(&table, "%s", report_step_lacks(step->step, facts->has_lean_steps));
 	}
 	table_print(&table, out);
 	table_fini(&table);

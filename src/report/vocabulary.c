@@ -130,6 +130,18 @@ static const struct {
 	[STEP_NONE] = { "nothing", "all: that time is uncertain" },
 };
 
+/* Where the calls that threads wait in are told at the steps without the others. */
+static const struct {
+	const char *records, *lacks;
+} lean_words[STEP_COUNT] = {
+	[STEP_NO_CALLS] = { "of system calls only those that threads wait in, and no page faults",
+			    "in which call a thread worked, and on which file; own code and calls "
+			    "are not distinguished" },
+	[STEP_SWITCHES] = { "only who runs, who waits, in which call, and who woke whom",
+			    "also which interrupt, timer, packet or disk request woke a thread, and "
+			    "kernel locks" },
+};
+
 void report_json_steps(struct json *json, const struct facts *facts)
 {
 	json_begin_array(json, "steps");
@@ -140,19 +152,27 @@ void report_json_steps(struct json *json, const struct facts *facts)
 		json_print_u64(json, "since_ns", step->since_ns);
 		json_print_u64(json, "step", step->step);
 		json_print_u64(json, "cost_ppm", step->cost_ppm);
-		json_print_string(json, "records", report_step_words(step->step));
-		json_print_string(json, "lacks", report_step_lacks(step->step));
+		json_print_string(json, "records",
+				  report_step_words(step->step, facts->has_lean_steps));
+		json_print_string(json, "lacks",
+				  report_step_lacks(step->step, facts->has_lean_steps));
 		json_end_object(json);
 	}
 	json_end_array(json);
 }
 
-const char *report_step_words(uint32_t step)
+const char *report_step_words(uint32_t step, bool has_lean_steps)
 {
-	return step < STEP_COUNT ? step_words[step].records : "?";
+	if (step >= STEP_COUNT)
+		return "?";
+	return has_lean_steps && lean_words[step].records ? lean_words[step].records
+							  : step_words[step].records;
 }
 
-const char *report_step_lacks(uint32_t step)
+const char *report_step_lacks(uint32_t step, bool has_lean_steps)
 {
-	return step < STEP_COUNT ? step_words[step].lacks : "?";
+	if (step >= STEP_COUNT)
+		return "?";
+	return has_lean_steps && lean_words[step].lacks ? lean_words[step].lacks
+							: step_words[step].lacks;
 }

@@ -56,9 +56,9 @@ void report_json_damage(struct json *json, const struct facts *facts, const char
 void report_json_steps(struct json *json, const struct facts *facts);
 
 /* What a step of a budget records: "all that was asked for"; enum record_step. */
-const char *report_step_words(uint32_t step);
+const char *report_step_words(uint32_t step, bool has_lean_steps);
 
 /* And what cannot be told of that time; "" = nothing is missing. */
-const char *report_step_lacks(uint32_t step);
+const char *report_step_lacks(uint32_t step, bool has_lean_steps);
 
 #endif

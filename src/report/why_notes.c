@@ -204,7 +204,8 @@ static void note_steps(struct notes *notes)
 			note(notes,
 			     "To keep to the budget, %s of the window was recorded with %s. Not known "
 			     "of that time: %s.",
-			     text_duration(ns[i]).s, report_step_words(i), report_step_lacks(i));
+			     text_duration(ns[i]).s, report_step_words(i, facts->has_lean_steps),
+			     report_step_lacks(i, facts->has_lean_steps));
 	}
 }
 

@@ -147,6 +147,21 @@ static void forget_machine(struct state *state)
 	}
 }
 
+/* Of calls, those that threads wait in are told from now on, or all are. */
+static void turn_lean(struct state *state, bool is_lean, uint64_t now_ns)
+{
+	forget_descriptors(state);
+	for (uint32_t i = 0; i < state->tl->thread_count; i++) {
+		struct thread *thread = state->threads[i];
+
+		if (thread->sched != SCHED_DEAD) {
+			forget_flow(state, thread, now_ns);
+			forget_call(thread);
+		}
+	}
+	state->is_lean = is_lean;
+}
+
 void steps_take(struct state *state, const struct event *ev)
 {
 	unsigned int lacks = step_lacks((enum record_step)ev->lost.step);
@@ -156,6 +171,8 @@ void steps_take(struct state *state, const struct event *ev)
 		return; /* another CPU told */
 	state->lacks = lacks;
 	state->has_syscalls = state->facts->has_some_syscalls && !(lacks & LACKS_CALLS);
+	if (state->facts->has_lean_steps && changes & LACKS_CALLS)
+		turn_lean(state, lacks & LACKS_CALLS, ev->time_ns);
 	if (!state->is_lean || changes & STEP_LACKS_ALL)
 		forget_descriptors(state);
 	if (changes & LACKS_CAUSES)

@@ -73,6 +73,7 @@ static const struct key manifest_keys[] = {
 	KEY(manifest, omits_idle_switches, KEY_BOOL, 0),
 	KEY(manifest, has_syscalls, KEY_BOOL, 0),
 	KEY(manifest, is_lean, KEY_BOOL, 0),
+	KEY(manifest, has_lean_steps, KEY_BOOL, 0),
 	COST_KEY("recorder_cpu_ns", cpu_ns, KEY_U64, INT64_MAX),
 	COST_KEY("bpf_ns", bpf_ns, KEY_U64, INT64_MAX),
 	COST_KEY("bpf_runs", bpf_runs, KEY_U64, INT64_MAX),

@@ -88,7 +88,8 @@ struct manifest {
 	uint64_t end_ns;       /* CLOCK_MONOTONIC when it was off; 0 = not known */
 	bool omits_idle_switches;
 	bool has_syscalls;
-	bool is_lean; /* only the call that a thread blocks in: kernel/cpuN.calls */
+	bool has_lean_steps; /* the same, once the budget's first step was taken */
+	bool is_lean;	     /* only the call that a thread blocks in: kernel/cpuN.calls */
 
 	struct fact_cost cost; /* of the recording */
 

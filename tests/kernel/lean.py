@@ -41,7 +41,6 @@ poll-timeout --timerfd
 NEEDS_RESULTS = ["lock-poll", "flag-poll"]  # their answers rest on calls that do not wait
 WORKED = ("ran ", "running", "own code")  # lean events do not tell these apart
 CHILD = re.compile(r"^child [^[]*\[")
-FUTEX = re.compile(r"^futex .*")
 NUMBERS = re.compile(r"0x[0-9a-f]+|[0-9]+")
 # These are recorded with all events as well, and their waits compared.
 COMPARED = ["slow-writer --sleep", "futex-convoy", "tcp-server-sleeps", "wait-child", "flock-wait"]
@@ -73,8 +72,8 @@ def first_root(run):
 
 def waits_of(run):
     """In which calls, and for what, those of the chain waited: (call, object without numbers, and
-    without the name of a child, which it may change meanwhile, and of a futex: that is told by stacks)."""
-    return sorted({(hop["what"], FUTEX.sub("futex", CHILD.sub("child [", NUMBERS.sub("N", hop["object"]))))
+    without the name of a child, which it may change meanwhile)."""
+    return sorted({(hop["what"], CHILD.sub("child [", NUMBERS.sub("N", hop["object"])))
                    for hop in run.report["chain"]
                    if not hop["what"].startswith(WORKED)})
 

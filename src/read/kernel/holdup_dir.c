@@ -106,6 +106,7 @@ static void facts_from_manifest(struct facts *facts, const struct manifest *mani
 	facts->has_syscalls = manifest->has_syscalls && !manifest->step_count;
 	facts->has_some_syscalls = manifest->has_syscalls && manifest->step_count;
 	facts->is_lean = manifest->is_lean;
+	facts->has_lean_steps = manifest->has_lean_steps;
 	facts->cost = manifest->cost;
 	facts->complete = manifest->complete;
 }
@@ -322,7 +323,7 @@ static void open_ring(struct holdup_dir *dir, const char *path, uint32_t cpu)
 	const char *blocked = formats_find(&dir->formats, "holdup/blocked_in");
 	struct ring *ring;
 
-	if (dir->manifest.is_lean && blocked) {
+	if ((dir->manifest.is_lean || dir->manifest.has_lean_steps) && blocked) {
 		dir->trace.facts.has_calls_beside |= access(calls, F_OK) == 0;
 		claim.calls = calls;
 		claim.calls_id = format_text_id(blocked);

@@ -794,6 +794,7 @@ struct ring *ring_open_bytes(const char *name, struct ring_bytes *from,
 	ring->from = from;
 	ring->page_count = from->bytes / common->layout->page_bytes;
 	check_claim(ring, claim, from->bytes, facts);
+	open_calls(ring, claim);
 	return ring;
 }
 

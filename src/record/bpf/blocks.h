@@ -23,12 +23,17 @@ struct {
 	__type(value, __u32);
 } missed SEC(".maps");
 
+struct named_file {
+	__u64 identity;
+	__u64 told_ns; /* once more when the recording begins anew */
+};
+
 /* Process and descriptor, to what it named when that was told. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, NAMED_MAX);
 	__type(key, __u64);
-	__type(value, __u64);
+	__type(value, struct named_file);
 } named SEC(".maps");
 
 /*
@@ -53,20 +58,23 @@ static __u64 identity_of(struct task_struct *task, __u32 fd)
 
 static void name_blocked(struct task_struct *task, __u32 nr, __u32 fd)
 {
-	__u64 key = (__u64)(__u32)task->tgid << 32 | fd, fresh = identity_of(task, fd);
+	struct named_file fresh = { .identity = identity_of(task, fd) };
+	__u64 key = (__u64)(__u32)task->tgid << 32 | fd;
 	int connects = control.calls[nr] == RAW_CALL_CONNECT;
-	__u64 *told;
+	struct named_file *told;
 
-	if (!fresh)
+	if (!fresh.identity)
 		return;
 	told = bpf_map_lookup_elem(&named, &key);
-	if (told && *told == fresh && !connects)
+	if (told && told->identity == fresh.identity && told->told_ns >= control.begun_ns &&
+	    !connects)
 		return;
 	emit_of((__u64)bpf_get_current_task(), (__s32)fd,
 		connects ? RAW_CALL_CONNECT : RAW_CALL_BLOCKED, IN_BLOCK);
 	/* Its other end is known when it is connected: then it is told once more. */
 	if (connects)
-		fresh = 0;
+		fresh.identity = 0;
+	fresh.told_ns = bpf_ktime_get_ns();
 	bpf_map_update_elem(&named, &key, &fresh, BPF_ANY);
 }
 
@@ -101,11 +109,16 @@ static void fill_call(struct raw_block *block, struct task_struct *task, struct 
 
 #else
 
+static void fill_args(struct raw_block *block, struct pt_regs *regs)
+{
+	(void)regs;
+	__builtin_memset(block->args, 0, sizeof(block->args));
+}
+
 static void fill_call(struct raw_block *block, struct task_struct *task, struct pt_regs *regs)
 {
 	(void)task;
-	(void)regs;
-	__builtin_memset(block->args, 0, sizeof(block->args));
+	fill_args(block, regs);
 }
 
 #endif
@@ -149,6 +162,25 @@ static void tell_block(struct task_struct *task, struct pt_regs *regs)
 				   : BPF_RB_NO_WAKEUP);
 }
 
+/* Out of the look at all threads: it sleeps since before anybody looked. 'address' as of emit_of(). */
+static void tell_sleeper(struct task_struct *task, __u64 address, struct pt_regs *regs, __u64 nr)
+{
+	struct raw_block *block = bpf_ringbuf_reserve(&blocks, sizeof(*block), 0);
+
+	if (!block)
+		return;
+	block->mono_ns = bpf_ktime_get_ns();
+	block->tid = BPF_CORE_READ(task, pid);
+	block->nr = nr;
+	block->flags = 0;
+	block->cpu = bpf_get_smp_processor_id();
+	block->zero = 0;
+	fill_args(block, regs);
+	bpf_ringbuf_submit(block, BPF_RB_NO_WAKEUP);
+	if (control.takes_fd[nr])
+		emit_of(address, (__s32)CALL_ARG1(regs), RAW_CALL_BLOCKED, 1ull << 63);
+}
+
 SEC("tp_btf/sched_switch")
 int on_block(__u64 *args)
 {
@@ -158,7 +190,7 @@ int on_block(__u64 *args)
 	struct pt_regs *regs;
 	__u64 nr;
 
-	if (is_preempted || !state || state & TASK_DEAD || control.ended ||
+	if (is_preempted || !state || state & TASK_DEAD || control.ended || control.rests ||
 	    task->flags & NO_OWN_CALL)
 		return 0;
 	if ((__u32)task->tgid == control.recorder_tgid) {

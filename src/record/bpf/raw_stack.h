@@ -28,6 +28,10 @@
 #define RAW_STACK_VFORK \
 	512 /* it was vfork(): a register has what returns, which the child may overwrite */
 
+#define RAW_STACK_LEAN	 1024 /* no stack: the end of its call is not seen */
+#define RAW_STACK_KNOWN	 4096 /* OPEN: such a one was told of before */
+#define RAW_STACK_LOOKED 2048 /* OPEN: it may go on for long; LEAN: such a one is over */
+
 /* Of the registers: the stack pointer and the program counter. */
 #if defined(__aarch64__) || defined(__TARGET_ARCH_arm64)
 #define RAW_STACK_SP 31
@@ -36,6 +40,12 @@
 #define RAW_STACK_SP 7
 #define RAW_STACK_PC 16
 #endif
+
+enum raw_looks {
+	RAW_LOOKS_FIRST, /* it notes who sleeps */
+	RAW_LOOKS_LONG,	 /* it tells of who sleeps for long, once in each sleep */
+	RAW_LOOKS_LAST,	 /* it tells of all waits that are open */
+};
 
 struct raw_stack {
 	__u64 begin_ns; /* CLOCK_MONOTONIC: it went to sleep; the first time, in this call */
@@ -57,17 +67,21 @@ struct raw_stack {
 
 /* Shared with user space through the program's own data. */
 struct raw_stack_control {
-	__u64 min_ns;	  /* waits of at least this */
-	__u64 second;	  /* that 'used' is of */
-	__u64 used;	  /* bytes of stacks */
-	__u64 budget;	  /* of these, in a second */
-	__u64 lost;	  /* records that found no room */
-	__u64 over;	  /* stacks that the budget dropped */
-	__u64 over_ns;	  /* the waits that these were of */
-	__u32 ended;	  /* nothing is told any more */
-	__u32 looks_last; /* the iterator tells of waits; else it only notes that they are */
+	__u64 min_ns;  /* waits of at least this */
+	__u64 second;  /* that 'used' is of */
+	__u64 used;    /* bytes of stacks */
+	__u64 budget;  /* of these, in a second */
+	__u64 lost;    /* records that found no room */
+	__u64 over;    /* stacks that the budget dropped */
+	__u64 over_ns; /* the waits that these were of */
+	__u32 ended;   /* nothing is told any more */
+	__u32 looks;   /* enum raw_looks, of the iterator */
 	__u32 recorder_tgid;
 	__u32 wake_bytes;
+	__u32 is_lean;	 /* the end of no system call is seen */
+	__u64 long_ns;	 /* lean: a stack is asked for of who sleeps longer, */
+	__u32 long_left; /* of so many of them */
+	__u32 pad;
 };
 
 #endif

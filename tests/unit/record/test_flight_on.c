@@ -104,6 +104,11 @@ static void an_event_has_perhaps_a_filter(void **state)
 	assert_int_equal(on.min_ns, 200000000);
 	flight_on_fini(&on);
 
+	on = parsed("pair:usdt:/bin/x:shop:begin->probe:/bin/x:work>1s");
+	assert_string_equal(on.event, "usdt:/bin/x:shop:begin");
+	assert_string_equal(on.second, "probe:/bin/x:work");
+	flight_on_fini(&on);
+
 	on = parsed("event:oom:mark_victim");
 	assert_string_equal(on.event, "oom/mark_victim");
 	assert_null(on.filter);
@@ -174,6 +179,8 @@ static void what_is_no_trigger_is_refused(void **state)
 		"pair:a:b->c:../d>1s",
 		"pair:a:b->c:d>0",
 		"pair:->>1s",
+		"pair:usdt:a:b->usdt:/bin/true:a:b>1s",
+		"pair:usdt:/bin/true:a:b->usdt:/bin/true:a:b>1s",
 	};
 	struct flight_on on;
 	struct err err;

@@ -1,0 +1,146 @@
+/* names_load.c - see names_load.h. */
+#include "record/names_load.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "record/bpf/raw.h"
+#include "record/bpf_parts.h"
+#include "record/named_calls.h"
+
+#define ENTRY_BYTES 128u /* that an entry of a map takes, about */
+
+extern const unsigned char holdup_bpf_program[];
+extern const size_t holdup_bpf_program_bytes;
+
+int names_load_failed(struct err *err, int rc)
+{
+	switch (-rc) {
+	case EPERM:
+	case EACCES:
+		return err_set(err, rc,
+			       "no permission to load BPF programs (needs root, or CAP_BPF and "
+			       "CAP_PERFMON): %s",
+			       strerror(-rc));
+	case ENOENT:
+	case ESRCH:
+		if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
+			return err_set(err, -ENOTSUP,
+				       "this kernel has no type information "
+				       "(/sys/kernel/btf/vmlinux)");
+		break;
+	case ENOSYS:
+		return err_set(err, -ENOTSUP, "this kernel has no BPF");
+	}
+	return err_set(err, rc, "the kernel rejected the BPF program: %s", strerror(-rc));
+}
+
+static bool program_is_wanted(const char *program, const char *name, bool with_blocks,
+			      bool with_threads)
+{
+	return strcmp(program, name) == 0 || (with_blocks && strcmp(program, NAMES_BLOCKS) == 0) ||
+	       (with_threads &&
+		(strcmp(program, NAMES_THREADS) == 0 || strcmp(program, NAMES_BIRTHS) == 0));
+}
+
+/* What only NAMES_BLOCKS fills takes 20 MiB of the kernel's memory. */
+static void leave_out_blocks(struct bpf_object *object)
+{
+	static const char *const names[] = { "blocks", "missed", "named" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(object, names[i]);
+
+		if (map)
+			(void)bpf_map__set_autocreate(map, false);
+	}
+}
+
+static void set_size(struct bpf_object *object, const char *name, uint64_t want, uint32_t least,
+		     uint32_t most)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
+	uint32_t size = least;
+
+	while (size < most && size * UINT64_C(2) <= want)
+		size *= 2;
+	if (map)
+		(void)bpf_map__set_max_entries(map, size);
+}
+
+/* For always less memory is taken than for a recording: what is in the rings is taken out 20 times a second. */
+static void size_maps(struct bpf_object *object, uint64_t keep_bytes)
+{
+	set_size(object, "blocks", keep_bytes / 8, 64u << 10, 16u << 20);
+	set_size(object, "ring", keep_bytes / 16, 64u << 10, 1u << 20);
+	set_size(object, "named", keep_bytes / 8 / ENTRY_BYTES, 512, 32768);
+	set_size(object, "sleepers", keep_bytes / 16 / ENTRY_BYTES, 512, 8192);
+	set_size(object, "askers", keep_bytes / 16 / ENTRY_BYTES, 512, 4096);
+}
+
+/* Open and load programs of the object. On success *out_object is the caller's to close. */
+static int load_programs(const struct names_load *what, bool with_threads,
+			 struct bpf_object **out_object, struct err *err)
+{
+	const char *name = what->name;
+	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = "holdup" };
+	struct bpf_object *object;
+	struct bpf_program *program;
+	int rc;
+
+	bpf_parts_quiet();
+	object = bpf_object__open_mem(holdup_bpf_program, holdup_bpf_program_bytes, &opts);
+	rc = (int)libbpf_get_error(object);
+	if (rc)
+		return names_load_failed(err, rc);
+	bpf_object__for_each_program(program, object)(void) bpf_program__set_autoload(
+		program, program_is_wanted(bpf_program__name(program), name, what->with_blocks,
+					   with_threads));
+	if (strcmp(name, NAMES_BLOCKS) != 0 && !what->with_blocks)
+		leave_out_blocks(object);
+	if (what->keep_bytes)
+		size_maps(object, what->keep_bytes);
+	rc = bpf_object__load(object);
+	if (rc) {
+		bpf_object__close(object);
+		return names_load_failed(err, rc);
+	}
+	*out_object = object;
+	return 0;
+}
+
+int names_load(const struct names_load *what, struct bpf_object **out_object, struct err *err)
+{
+	struct err first = { 0 };
+
+	if (what->with_threads && load_programs(what, true, out_object, &first) == 0)
+		return 0;
+	return load_programs(what, false, out_object, err);
+}
+
+static void set_call(struct raw_control *control, const struct named_call *call)
+{
+	if (call->nr >= 0 && call->nr < RAW_NR_MAX)
+		control->calls[call->nr] = call->call;
+}
+
+void names_set_control(struct raw_control *control)
+{
+	size_t count;
+	const int *on_fd = named_calls_on_fd(&count);
+
+	control->recorder_tgid = (uint32_t)getpid();
+	for (size_t i = 0; i < count; i++)
+		control->takes_fd[on_fd[i]] = on_fd[i] < RAW_NR_MAX;
+	for (size_t i = 0; i < named_calls_opening.count; i++)
+		set_call(control, &named_calls_opening.at[i]);
+	for (size_t i = 0; i < named_calls_making.count; i++)
+		set_call(control, &named_calls_making.at[i]);
+	for (size_t i = 0; i < named_calls_looking.count; i++)
+		set_call(control, &named_calls_looking.at[i]);
+}

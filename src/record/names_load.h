@@ -1,0 +1,37 @@
+/*
+ * names_load.h - open and load what is needed of holdup.bpf.c.
+ */
+#ifndef RECORD_NAMES_LOAD_H
+#define RECORD_NAMES_LOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bpf_object;
+struct err;
+struct raw_control;
+
+/* Its programs. The last two are good to have beside the others, where the kernel takes them. */
+#define NAMES_SINGLE_CALLS "on_one_exit"
+#define NAMES_BLOCKS	   "on_block"
+#define NAMES_THREADS	   "on_each_task"
+#define NAMES_BIRTHS	   "on_new_task"
+
+/* What the program is loaded for. */
+struct names_load {
+	const char *name;
+	bool with_threads;
+	uint64_t keep_bytes; /* 0 = for a recording */
+	bool with_blocks;    /* BLOCKS as well, for later */
+};
+
+/* On success *out_object is the caller's to close. Returns 0, or a negative errno with err filled. */
+int names_load(const struct names_load *what, struct bpf_object **out_object, struct err *err);
+
+/* Which calls are looked at, and that ours are not. */
+void names_set_control(struct raw_control *control);
+
+/* What the kernel's refusal means: fills err. Returns 'rc', or what it stands for. */
+int names_load_failed(struct err *err, int rc);
+
+#endif

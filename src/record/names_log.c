@@ -1,0 +1,231 @@
+/* names_log.c - see names_log.h. */
+#include "record/names_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "event/event.h"
+#include "record/recent.h"
+#include "wire/wire.h"
+
+#define NAMES_BUFFER (256u << 10)
+#define GONE_MOST    8192u /* then all are forgotten */
+
+int names_log_open(struct names_log *log, const char *dir, struct err *err)
+{
+	AUTO_FREE char *path = xasprintf("%s/kernel/names", dir);
+
+	log->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600);
+	return log->file >= 0 ? 0 : err_set(err, -errno, "%s: %s", path, strerror(errno));
+}
+
+static bool is_name(const struct wire_name *wire)
+{
+	return fd_watch_of(wire->role) == FD_NAMED && wire->fd >= 0;
+}
+
+static uint64_t key_of(const struct wire_name *wire)
+{
+	return (uint64_t)(uint32_t)wire->tgid << 32 | (uint32_t)wire->fd;
+}
+
+static void forget_gone(struct names_log *log)
+{
+	for (size_t i = 0; i < log->gone.cap; i++) {
+		if (log->gone.used[i])
+			free((void *)(uintptr_t)log->gone.slots[i].value);
+	}
+	map_fini(&log->gone);
+	log->gone = (struct map){ 0 };
+	log->gone_bytes = 0;
+}
+
+/* Of a record in memory, whole. */
+static size_t record_bytes(const struct wire_name *wire)
+{
+	return sizeof(*wire) + ((wire->name_bytes + 7u) & ~(size_t)7);
+}
+
+static void keep_last(struct names_log *log, const struct wire_name *wire, const uint8_t *record)
+{
+	size_t bytes = record_bytes(wire);
+	bool is_new;
+	uint64_t *slot;
+
+	if (log->gone.count == GONE_MOST)
+		forget_gone(log);
+	slot = map_add(&log->gone, key_of(wire), &is_new);
+	if (!is_new) {
+		log->gone_bytes -= record_bytes((const void *)(uintptr_t)*slot);
+		free((void *)(uintptr_t)*slot);
+	}
+	*slot = (uintptr_t)memcpy(xmalloc(bytes), record, bytes);
+	log->gone_bytes += bytes;
+}
+
+/* Called for each piece that goes. */
+static void note_gone(void *context, const struct recent_piece *piece)
+{
+	const uint8_t *at = piece->data, *end = at + piece->bytes;
+
+	while ((size_t)(end - at) >= sizeof(struct wire_name)) {
+		struct wire_name wire;
+
+		memcpy(&wire, at, sizeof(wire));
+		if (is_name(&wire))
+			keep_last(context, &wire, at);
+		at += record_bytes(&wire);
+	}
+}
+
+void names_log_keep(struct names_log *log, uint64_t most_bytes)
+{
+	log->recent = recent_new(most_bytes, note_gone, log);
+}
+
+bool names_log_write(struct names_log *log, const void *records, size_t bytes, uint64_t now_ns)
+{
+	if (log->recent) {
+		recent_add(log->recent, records, bytes, now_ns);
+		return true;
+	}
+	if (file_write(log->file, records, bytes) == 0) {
+		log->file_bytes += (off_t)bytes;
+		return true;
+	}
+	/* No half record between whole ones; if that fails too, the reader notices. */
+	(void)!ftruncate(log->file, log->file_bytes);
+	return false;
+}
+
+/* ---------------------------------------------------------------- snapshots */
+
+typedef void names_each_fn(void *context, const struct wire_name *wire, const uint8_t *record,
+			   size_t bytes, uint64_t number);
+
+/* All records in memory, the oldest first, with their numbers. They are whole: we wrote them. */
+static void names_each(const struct names_log *log, names_each_fn *each, void *context)
+{
+	const struct recent_piece *piece;
+	uint64_t number = 0;
+
+	for (size_t i = 0; (piece = recent_at(log->recent, i)); i++) {
+		const uint8_t *at = piece->data, *end = at + piece->bytes;
+
+		while ((size_t)(end - at) >= sizeof(struct wire_name)) {
+			struct wire_name wire;
+			size_t bytes;
+
+			memcpy(&wire, at, sizeof(wire));
+			bytes = record_bytes(&wire);
+			each(context, &wire, at, bytes, number++);
+			at += bytes;
+		}
+	}
+}
+
+struct names_snapshot {
+	FILE *out;
+	uint64_t begin_ns;
+	struct map last; /* process and descriptor -> number of the last record before the begin */
+};
+
+static void note_last(void *context, const struct wire_name *wire, const uint8_t *record,
+		      size_t bytes, uint64_t number)
+{
+	struct names_snapshot *snapshot = context;
+
+	(void)record;
+	(void)bytes;
+	if (wire->mono_ns < snapshot->begin_ns && is_name(wire))
+		map_put(&snapshot->last, key_of(wire), number);
+}
+
+static void write_record(struct names_snapshot *snapshot, struct wire_name wire,
+			 const uint8_t *record)
+{
+	if (wire.mono_ns < snapshot->begin_ns)
+		wire.mono_ns = snapshot->begin_ns;
+	(void)fwrite(&wire, sizeof(wire), 1, snapshot->out);
+	(void)fwrite(record + sizeof(wire), record_bytes(&wire) - sizeof(wire), 1, snapshot->out);
+}
+
+/* What went from memory is older than all that is there. */
+static void write_gone(const struct names_log *log, struct names_snapshot *snapshot)
+{
+	for (size_t i = 0; i < log->gone.cap; i++) {
+		const uint8_t *record =
+			log->gone.used[i] ? (void *)(uintptr_t)log->gone.slots[i].value : NULL;
+		struct wire_name wire;
+
+		if (!record || map_find(&snapshot->last, log->gone.slots[i].key))
+			continue;
+		memcpy(&wire, record, sizeof(wire));
+		write_record(snapshot, wire, record);
+	}
+}
+
+/* What else happened before it began says nothing of the time since. */
+static void write_one(void *context, const struct wire_name *wire, const uint8_t *record,
+		      size_t bytes, uint64_t number)
+{
+	struct names_snapshot *snapshot = context;
+
+	(void)bytes;
+	if (wire->mono_ns < snapshot->begin_ns && fd_watch_of(wire->role) != FD_VTID) {
+		const uint64_t *last =
+			is_name(wire) ? map_find(&snapshot->last, key_of(wire)) : NULL;
+
+		if (!last || *last != number)
+			return;
+	}
+	write_record(snapshot, *wire, record);
+}
+
+int names_log_snapshot(const struct names_log *log, int kernel_fd, uint64_t begin_ns,
+		       struct err *err)
+{
+	struct names_snapshot snapshot = { .begin_ns = begin_ns };
+	int fd = openat(kernel_fd, "names", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			0600);
+	int rc;
+
+	snapshot.out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!snapshot.out) {
+		rc = err_set(err, -errno, "cannot make kernel/names: %s", strerror(errno));
+		mem_close_fd(&fd);
+		return rc;
+	}
+	(void)setvbuf(snapshot.out, NULL, _IOFBF, NAMES_BUFFER); /* slower without, nothing else */
+	names_each(log, note_last, &snapshot);
+	write_gone(log, &snapshot);
+	names_each(log, write_one, &snapshot);
+	map_fini(&snapshot.last);
+	rc = ferror(snapshot.out) ? -EIO : 0;
+	if (fclose(snapshot.out) != 0)
+		rc = -errno;
+	return rc < 0 ? err_set(err, rc, "cannot write kernel/names: %s", strerror(-rc)) : 0;
+}
+
+uint64_t names_log_bytes(const struct names_log *log)
+{
+	return recent_bytes(log->recent) + log->gone_bytes +
+	       log->gone.cap * (sizeof(struct map_slot) + 1);
+}
+
+void names_log_close(struct names_log *log)
+{
+	mem_close_fd(&log->file);
+	forget_gone(log);
+	recent_free(log->recent);
+	*log = NAMES_LOG_NONE;
+}

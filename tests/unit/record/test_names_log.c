@@ -1,0 +1,122 @@
+/* test_names_log.c - names in memory: a snapshot has what a descriptor named when it begins. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "event/event.h"
+#include "record/names_log.h"
+#include "record/recent.h"
+#include "wire/wire.h"
+
+struct record {
+	struct wire_name wire;
+	char text[8];
+};
+
+static void add(struct names_log *log, uint64_t ns, int32_t fd, enum fd_watch watch,
+		const char *name)
+{
+	struct record record = {
+		.wire = { .magic = WIRE_NAME_MAGIC,
+			  .name_bytes = (uint32_t)strlen(name),
+			  .mono_ns = ns,
+			  .tgid = 42,
+			  .tid = 42,
+			  .fd = fd,
+			  .role = (uint32_t)watch << FD_WATCH_SHIFT },
+	};
+
+	memcpy(record.text, name, strlen(name));
+	assert_true(names_log_write(log, &record, sizeof(record), ns));
+}
+
+/* What a snapshot has of descriptor 'fd', "100 a, 200 b". */
+static char *told_of(const struct names_log *log, uint64_t begin_ns, int32_t fd)
+{
+	char dir[] = "/tmp/holdup-names-XXXXXX";
+	AUTO_CLOSE int folder = mkdtemp(dir) ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	AUTO_CLOSE int file = -1;
+	char *text = xstrdup("");
+	struct err err = { 0 };
+	struct record record;
+
+	assert_int_equal(names_log_snapshot(log, folder, begin_ns, &err), 0);
+	file = openat(folder, "names", O_RDONLY | O_CLOEXEC);
+	while (read(file, &record, sizeof(record)) == sizeof(record)) {
+		char *more;
+
+		if (record.wire.fd != fd)
+			continue;
+		more = xasprintf("%s%s%llu %.*s", text, *text ? ", " : "",
+				 (unsigned long long)record.wire.mono_ns,
+				 (int)record.wire.name_bytes, record.text);
+		free(text);
+		text = more;
+	}
+	(void)unlinkat(folder, "names", 0);
+	(void)rmdir(dir);
+	return text;
+}
+
+static void check(const struct names_log *log, uint64_t begin_ns, int32_t fd, const char *want)
+{
+	AUTO_FREE char *told = told_of(log, begin_ns, fd);
+
+	assert_string_equal(told, want);
+}
+
+static void the_last_name_before_it_begins_is_told_as_of_then(void **state)
+{
+	struct names_log log = NAMES_LOG_NONE;
+
+	(void)state;
+	names_log_keep(&log, 1 << 20);
+	add(&log, 100, 7, FD_NAMED, "old");
+	add(&log, 200, 7, FD_NAMED, "new");
+	add(&log, 250, 8, FD_WATCHED, "polled");
+	add(&log, 400, 7, FD_NAMED, "other");
+	add(&log, 500, 8, FD_WATCHED, "again");
+	check(&log, 300, 7, "300 new, 400 other");
+	check(&log, 300, 8, "500 again"); /* what it waited for before says nothing */
+	check(&log, 50, 7, "100 old, 200 new, 400 other");
+	names_log_close(&log);
+}
+
+/* A thread may wait for it since long. */
+static void names_that_went_from_memory_are_known(void **state)
+{
+	struct names_log log = NAMES_LOG_NONE;
+
+	(void)state;
+	names_log_keep(&log, 1 << 20);
+	add(&log, 100, 7, FD_NAMED, "first");
+	add(&log, 101, 7, FD_NAMED, "second");
+	add(&log, 102, 9, FD_NAMED, "third");
+	recent_forget(log.recent, 200);
+	assert_null(recent_at(log.recent, 0));
+	add(&log, 250, 9, FD_NAMED, "fourth");
+	check(&log, 300, 7, "300 second");
+	check(&log, 300, 9, "300 fourth");
+	check(&log, 240, 9, "240 third, 250 fourth");
+	assert_true(names_log_bytes(&log) > 0);
+	names_log_close(&log);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_last_name_before_it_begins_is_told_as_of_then),
+		cmocka_unit_test(names_that_went_from_memory_are_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
