@@ -123,6 +123,8 @@ const tests = {
     assert.deepEqual(pathOf(chains[0]).map((node) => node.who.tid), [1, 2]);
     assert.deepEqual(chainsOf(verdict, { kind: "other_thread", who: who(4), spans: [[0, 100, 50, 1]] }), []);
     assert.equal(chainsOf(verdict, { kind: "other_thread", who: who(4), spans: [[200, 250, 50, 1]] }).length, 1);
+    const [preempted] = chainsOf(verdict, { kind: "preempted", who: who(9), spans: [[0, 100, 50, 1]] });
+    assert.deepEqual(preempted.children.map((node) => node.waker.tid), [3]); // who was awaited in the end, and had no CPU
     assert.deepEqual(chainsOf(verdict, { kind: "working", who: who(1), spans: [[0, 100, 50, 1]] }), []);
   },
   "lanes are decoded run by run"() {

@@ -163,6 +163,27 @@ def keys(tap, browser):
     browser.ready()
 
 
+def in_sight(tap, browser):
+    """What a click or a key asks for is seen without scrolling, and the times stay above lanes that are scrolled."""
+    seen = "(() => { const b = document.getElementById('%s').getBoundingClientRect(); return b.top < innerHeight - 40 && b.bottom > 40; })()"
+    browser.value("scrollTo(0, 0)")
+    x, top = browser.value("(() => { const b = document.getElementById('canvas').getBoundingClientRect(); return [b.x + 600, b.y]; })()")
+    browser.click_at(x, top + AXIS + 2 * CPU_PITCH + 8)
+    browser.ready()
+    tap.ok(browser.value("document.getElementById('details').textContent") and browser.value(seen % "details"), "a click on a lane brings its details into sight")
+    browser.value("scrollTo(0, 0)")
+    browser.key("e")
+    browser.ready()
+    tap.ok(browser.wait(seen % "events"), "e brings the events into sight")
+    browser.key("Escape")
+    browser.value("(() => { scrollTo(0, 0); const s = document.getElementById('stage'); s.style.maxHeight = '120px'; s.scrollTop = 60; })()")
+    tap.ok(browser.value("document.getElementById('stage').scrollTop") > 30 and browser.value("Math.abs(document.getElementById('axis').getBoundingClientRect().top - document.getElementById('stage').getBoundingClientRect().top) < 3"),
+           "the times stay above lanes that are scrolled")
+    browser.value("(() => { const s = document.getElementById('stage'); s.style.maxHeight = ''; s.scrollTop = 0; })()")
+    browser.key("0")
+    browser.ready()
+
+
 LANES = "[...document.querySelectorAll('#lanes-table tbody tr')].map((tr) => tr.dataset.tid || null)"
 
 
@@ -474,6 +495,7 @@ def main():
             sums(tap, browser, path)
             folding(tap, browser, server)
             marks(tap, browser)
+            in_sight(tap, browser)
             compared(tap, browser, server, path)
             big_times(tap, browser)
             browser.open(server.url)

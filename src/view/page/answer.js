@@ -40,7 +40,7 @@ export async function askVerdict() {
   } catch (error) {
     if (error.status !== 404 && error.status !== 400) throw error;
     byId("verdict").tBodies[0].replaceChildren();
-    byId("headline").textContent = error.message;
+    byId("headline").textContent = !view.of && error.status === 404 ? "No command was recorded" : error.message;
   }
 }
 

@@ -100,6 +100,15 @@ export class Picture {
     this.drawMeasure();
     this.drawMarks(height);
     this.drawNames();
+    if (this.axis) this.copyAxis(ratio);
+  }
+
+  // The times stay in sight while lanes are scrolled: a copy of the upper edge lies over it.
+  copyAxis(ratio) {
+    const { axis, canvas } = this, height = Math.round(AXIS * ratio);
+    axis.width = canvas.width;
+    axis.height = height;
+    axis.getContext("2d").drawImage(canvas, 0, 0, canvas.width, height, 0, 0, canvas.width, height);
   }
 
   // Events of the list that is open, in the lanes of their threads.

@@ -37,7 +37,7 @@ export function words() {
   if (verdict && verdict.lost_events) parts.push(`${verdict.lost_events} events were lost in this window.`);
   if (!start.complete) parts.push("The recording was cut short.");
   if (verdict && verdict.more) parts.push(`${verdict.more} smaller causes are not shown.`);
-  return parts.join(" ") || (verdict ? "" : "No command was recorded: the busiest threads are shown. Click one to explain it.");
+  return parts.join(" ") || (verdict ? "" : saved ? "" : "The busiest threads are shown. Click the lane of one, then “Explain”, to see what held it up.");
 }
 
 export function dress() {

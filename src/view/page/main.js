@@ -10,7 +10,7 @@ import { around, pan, zoom } from "./model.js";
 import { addMark, goTo, setMeasure, showMarks, showMeasure } from "./moves.js";
 import { askFlame, events, showEvents, showSums } from "./panes.js";
 import { hands, onDown, onDrag, onUp, onWheel, showTip } from "./pointer.js";
-import { byId, chosenWindow, fail, gutter, isDark, picture, pointerTime, readHash, saved, selectedRow, setState, source, view } from "./state.js";
+import { byId, chosenWindow, fail, gutter, isDark, picture, pointerTime, readHash, reveal, saved, selectedRow, setState, source, view } from "./state.js";
 import { duration, percent } from "./time.js";
 
 const PING_MS = 60000, SOON_MS = 250;
@@ -24,7 +24,7 @@ const keys = {
   0: () => goTo({ from: 0, to: view.end }, true),
   ArrowUp: () => stepRow(-1),
   ArrowDown: () => stepRow(1),
-  e: () => { if (!saved) void showEvents(view.lane, chosenWindow()).catch(fail); },
+  e: () => { if (!saved) void showEvents(view.lane, chosenWindow()).then(() => reveal(byId("events"))).catch(fail); },
   c: () => { if (!saved) void toggleCompare().catch(fail); },
   o: () => { if (source.hasOthers) void toggleGroups().catch(fail); },
   u: () => void toggleAll().catch(fail),
@@ -105,7 +105,7 @@ function listen() {
   addEventListener("popstate", () => void restore());
   addEventListener("resize", draw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { dress(); draw(); });
-  byId("search").addEventListener("submit", (event) => void onSearch(event).catch(fail));
+  byId("search").addEventListener("submit", (event) => void onSearch(event).then(() => reveal(byId("found"))).catch(fail));
   byId("help-button").addEventListener("click", keys["?"]);
   byId("verdict").addEventListener("click", (event) => {
     const tr = event.target.closest("tbody tr");
@@ -115,8 +115,8 @@ function listen() {
   byId("explain").addEventListener("click", () => void explain(view.of, chosenWindow()).catch(fail));
   byId("show-events").addEventListener("click", keys.e);
   byId("show-flame").hidden = !view.start.samples;
-  byId("show-flame").addEventListener("click", () => void askFlame().catch(fail));
-  byId("show-sums").addEventListener("click", () => void showSums().catch(fail));
+  byId("show-flame").addEventListener("click", () => void askFlame().then(() => reveal(byId("flame"))).catch(fail));
+  byId("show-sums").addEventListener("click", () => void showSums().then(() => reveal(byId("sums"))).catch(fail));
   byId("events-form").addEventListener("submit", (event) => event.preventDefault());
   byId("events-form").addEventListener("change", () => void showEvents(view.lane, events.span).catch(fail));
   for (const button of document.querySelectorAll("[data-key]")) button.addEventListener("click", () => {

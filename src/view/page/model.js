@@ -126,9 +126,13 @@ export function acts(node) {
 
 const ENDED_BY = { timer: "timer", disk: "disk", network: "network", ipi: "ipi" };
 
+// The spans of such a cause are parts of waits for a thread that had no CPU: it is who ended the wait.
+const OF_THE_AWAITED = ["preempted", "cpu_queue"];
+
 // Is this the end of the chain that 'row' is? By what is known of who ended the wait, never by time alone.
 function isEnd(node, row) {
   const by = ENDED_BY[row.kind];
+  if (OF_THE_AWAITED.includes(row.kind)) return node.children.length === 0 && acts(node);
   if (by) return node.by === by && (!row.who || node.who.tid === row.who.tid || row.kind !== "timer");
   if (!row.who) return node.children.length === 0 && !node.waker;
   return (acts(node) && node.waker.tid === row.who.tid) || node.who.tid === row.who.tid;

@@ -7,7 +7,7 @@ import { EventTable } from "./list.js";
 import { around, clampWindow } from "./model.js";
 import { goTo } from "./moves.js";
 import { otherColumn, otherSpanWords, otherWords } from "./others.js";
-import { byId, centred, chosenWindow, fail, make, named, picture, saved, setState, source, view } from "./state.js";
+import { byId, centred, chosenWindow, fail, make, named, picture, reveal, saved, setState, source, view } from "./state.js";
 import { duration, moment, percent } from "./time.js";
 
 export const events = view.events = new EventTable(byId("events-list"), (of) => source.events(of), showEvent, fail);
@@ -105,6 +105,7 @@ export async function showOther(row, at) {
   }
   const more = told.more + told.left_out;
   if (more) box.append(make("p", `${told.more ? `${told.more} more are not shown. ` : ""}${told.left_out ? `${told.left_out} shorter spans of this lane were not kept.` : ""}`));
+  reveal(box);
   if (row.other.kind === "amount" && !saved) await showEvents(null, part);
   setState("ready");
 }
@@ -128,6 +129,7 @@ export async function showDetails(row, at) {
   detail(list, "kernel stack", told.stack);
   if (told.queue_of_cpu !== undefined) detail(list, "queue of", `CPU ${told.queue_of_cpu}`);
   if (row.tid !== undefined) box.append(explainButton(row));
+  reveal(box);
   await showEvents(row.id, { from: told.start_ns, to: told.end_ns });
 }
 

@@ -9,6 +9,7 @@ export const byId = (id) => document.getElementById(id);
 export const saved = byId("data");
 export const source = saved ? new Saved(JSON.parse(saved.textContent)) : new Server();
 export const picture = new Picture(byId("canvas"));
+picture.axis = byId("axis");
 export const twin = new Picture(byId("canvas-other")); // the lanes of the window that is compared
 
 export const view = {
@@ -38,6 +39,12 @@ export function fail(error) {
 
 export function named(who) {
   return who ? `${who.comm || "?"}[${who.tid}]` : "";
+}
+
+// What was asked for comes into sight, if nothing of it is.
+export function reveal(box) {
+  const { top, bottom } = box.getBoundingClientRect();
+  if (top > innerHeight - 60 || bottom < 60) box.scrollIntoView({ block: "nearest" });
 }
 
 export function keepHash(isJump) {
