@@ -43,8 +43,8 @@
 #define CPU_SECONDS	30u
 #define WALKING_NS	UINT64_C(20000000000) /* on a CPU */
 #define WAIT_MS		60000
-#define FEW_STACKS	256		  /* each is written at once */
-#define BUSY_MS		8000		  /* that a child may wait for a CPU */
+#define FEW_STACKS	256  /* each is written at once */
+#define BUSY_MS		8000 /* that a child may wait for a CPU */
 #define NICE		10
 #define MEMORY_BYTES	((rlim_t)4 << 30) /* of addresses: files are mapped */
 #define FILE_KERNEL	(UINT32_MAX - 1)  /* instead of the number of a file */
