@@ -46,8 +46,8 @@ static void set_options(int dir_fd)
 	(void)ftrace_write(dir_fd, "options/overwrite", "0", NULL);
 }
 
-static int flight_event_prepare(struct flight_event *event, const char *name, const char *filter,
-				struct err *err)
+static int prepare(struct flight_event *event, const char *name, const char *filter,
+		   struct err *err)
 {
 	int dir_fd = event->instance.dir_fd, rc = 0;
 
@@ -89,7 +89,7 @@ int flight_event_open(const char *name, const char *filter, struct flight_event 
 	int rc = flight_event_new(&tracing_dir, &event, err);
 
 	if (rc == 0)
-		rc = flight_event_prepare(event, name, filter, err);
+		rc = prepare(event, name, filter, err);
 	if (rc < 0) {
 		flight_event_close(event);
 		return rc;
@@ -129,7 +129,7 @@ int flight_event_open_point(const char *point, bool is_usdt, struct flight_event
 				    : choose_point(event, tracing_fd, point, is_usdt, err);
 	}
 	if (rc == 0) /* the folder of all places of the point */
-		rc = flight_event_prepare(event, event->probes.group, NULL, err);
+		rc = prepare(event, event->probes.group, NULL, err);
 	if (rc < 0) {
 		flight_event_close(event);
 		return rc;

@@ -49,7 +49,7 @@ static int load(struct flight_pair *pair, struct err *err)
 	return rc < 0 ? rc : bpf_parts_load(pair->object, err);
 }
 
-static int flight_pair_prepare(struct flight_pair *pair, uint64_t limit_ns, struct err *err)
+static int prepare(struct flight_pair *pair, uint64_t limit_ns, struct err *err)
 {
 	struct bpf_map *ring = bpf_object__find_map_by_name(pair->object, "ring");
 
@@ -62,8 +62,7 @@ static int flight_pair_prepare(struct flight_pair *pair, uint64_t limit_ns, stru
 }
 
 /* "system/event" */
-static int flight_pair_attach(struct flight_pair *pair, size_t which, const char *name,
-			      struct err *err)
+static int attach(struct flight_pair *pair, size_t which, const char *name, struct err *err)
 {
 	static const char *const programs[2] = { "on_first", "on_second" };
 	AUTO_FREE char *system = xstrndup(name, strcspn(name, "/"));
@@ -91,11 +90,11 @@ int flight_pair_open(const char *first, const char *second, uint64_t limit_ns,
 
 	rc = load(pair, err);
 	if (rc >= 0)
-		rc = flight_pair_prepare(pair, limit_ns, err);
+		rc = prepare(pair, limit_ns, err);
 	if (rc >= 0)
-		rc = flight_pair_attach(pair, 0, first, err);
+		rc = attach(pair, 0, first, err);
 	if (rc >= 0)
-		rc = flight_pair_attach(pair, 1, second, err);
+		rc = attach(pair, 1, second, err);
 	if (rc < 0) {
 		flight_pair_close(pair);
 		return rc;

@@ -66,7 +66,7 @@ static int klocks_load(struct klocks *klocks, struct err *err)
 	return rc < 0 ? rc : bpf_parts_load(klocks->object, err);
 }
 
-static int klocks_prepare(struct klocks *klocks, struct err *err)
+static int prepare(struct klocks *klocks, struct err *err)
 {
 	struct bpf_map *ring = bpf_object__find_map_by_name(klocks->object, "ring");
 
@@ -80,7 +80,7 @@ static int klocks_prepare(struct klocks *klocks, struct err *err)
 	return klocks->ring ? 0 : err_set(err, -errno, "no BPF ring buffer: %s", strerror(errno));
 }
 
-static int klocks_attach(struct klocks *klocks, struct err *err)
+static int attach(struct klocks *klocks, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
 		struct bpf_program *program =
@@ -113,9 +113,9 @@ int klocks_start(klocks_sink *sink, void *context, struct klocks **out_klocks, s
 	klocks->context = context;
 	rc = klocks_load(klocks, err);
 	if (rc >= 0)
-		rc = klocks_prepare(klocks, err);
+		rc = prepare(klocks, err);
 	if (rc >= 0)
-		rc = klocks_attach(klocks, err);
+		rc = attach(klocks, err);
 	if (rc < 0) {
 		klocks_stop(klocks);
 		return rc;

@@ -412,7 +412,7 @@ static void look_at_threads(struct names_recorder *recorder)
 		look_at_more(recorder);
 }
 
-static void *names_drain(void *context)
+static void *drain(void *context)
 {
 	struct names_recorder *recorder = context;
 	struct pollfd fds[] = {
@@ -648,7 +648,7 @@ static void attach_to_births(struct names_recorder *recorder)
 	recorder->births = libbpf_get_error(link) ? NULL : link;
 }
 
-static int names_prepare(struct names_recorder *recorder, struct err *err)
+static int prepare(struct names_recorder *recorder, struct err *err)
 {
 	struct bpf_map *ring = bpf_object__find_map_by_name(recorder->object, "ring");
 
@@ -662,7 +662,7 @@ static int names_prepare(struct names_recorder *recorder, struct err *err)
 	return 0;
 }
 
-/* Undo names_prepare() and names_load(). */
+/* Undo prepare() and names_load(). */
 static void unload(struct names_recorder *recorder)
 {
 	ring_buffer__free(recorder->ring);
@@ -679,7 +679,7 @@ static int try_way(struct names_recorder *recorder, const struct way *way, struc
 	int rc = names_load(way->program, way->with_threads, &recorder->object, err);
 
 	if (rc == 0)
-		rc = names_prepare(recorder, err);
+		rc = prepare(recorder, err);
 	if (rc == 0)
 		rc = way->attach(recorder,
 				 bpf_object__find_program_by_name(recorder->object, way->program),
@@ -700,7 +700,7 @@ static int attach_lean(struct names_recorder *recorder, struct err *err)
 					 "the registers of this machine do not show system calls");
 }
 
-static int names_attach(struct names_recorder *recorder, struct err *err)
+static int attach(struct names_recorder *recorder, struct err *err)
 {
 	int rc = -ENOTSUP, probe;
 
@@ -733,7 +733,7 @@ static int start_thread(struct names_recorder *recorder, struct err *err)
 	recorder->look_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (recorder->stop_fd < 0 || recorder->look_fd < 0)
 		return err_set(err, -errno, "eventfd: %s", strerror(errno));
-	rc = thread_start_quiet(&recorder->thread, NULL, names_drain, recorder);
+	rc = thread_start_quiet(&recorder->thread, NULL, drain, recorder);
 	if (rc)
 		return err_set(err, -rc, "cannot start the thread for names: %s", strerror(rc));
 	recorder->running = true;
@@ -751,7 +751,7 @@ int names_start(const char *dir, uint64_t dispatch, bool is_lean,
 	recorder->stop_fd = recorder->look_fd = recorder->threads_fd = -1;
 	recorder->exits = EXITS_NONE;
 	recorder->file = names_open_log(dir, err);
-	rc = recorder->file < 0 ? recorder->file : names_attach(recorder, err);
+	rc = recorder->file < 0 ? recorder->file : attach(recorder, err);
 	/* These two are good to have, where the kernel takes them. */
 	if (rc >= 0 && klocks_start(take_lock, recorder, &recorder->locks, &recorder->no_locks) < 0)
 		recorder->locks = NULL;
@@ -785,7 +785,7 @@ int32_t names_tid(const struct names_recorder *recorder)
 {
 	int32_t tid;
 
-	/* Pairs with the release in names_drain(): the thread sets it first of all. */
+	/* Pairs with the release in drain(): the thread sets it first of all. */
 	while (!(tid = atomic_load_explicit(&recorder->tid, memory_order_acquire)))
 		usleep(100);
 	return tid;

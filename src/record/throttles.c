@@ -306,7 +306,7 @@ static struct bpf_object *load(size_t count)
 }
 
 /* The program of switches, or the other ones. */
-static void throttles_attach(struct throttles *throttles, bool switches)
+static void attach(struct throttles *throttles, bool switches)
 {
 	struct bpf_program *program;
 
@@ -326,7 +326,7 @@ static void throttles_attach(struct throttles *throttles, bool switches)
 static void see_quota(struct throttles *throttles)
 {
 	if (!throttles->sees_switches)
-		throttles_attach(throttles, true);
+		attach(throttles, true);
 	throttles->sees_switches = true;
 }
 
@@ -349,7 +349,7 @@ struct throttles *throttles_start(throttles_take_fn *take, void *context, bool q
 	if (throttles->ring) {
 		throttles->control->wake_bytes = WAKE_BYTES;
 		throttles->control->dispatch = dispatch;
-		throttles_attach(throttles, false);
+		attach(throttles, false);
 		if (quota)
 			see_quota(throttles);
 		return throttles;

@@ -223,7 +223,7 @@ static void look_last(struct wait_stacks *stacks)
 	wait_stacks_look(stacks);
 }
 
-static void *wait_stacks_drain(void *context)
+static void *drain(void *context)
 {
 	struct wait_stacks *stacks = context;
 	size_t ring_count;
@@ -268,7 +268,7 @@ static int wait_stacks_load(struct wait_stacks *stacks, struct err *err)
 	return bpf_parts_load(stacks->object, err);
 }
 
-static int wait_stacks_prepare(struct wait_stacks *stacks, uint64_t min_ns, struct err *err)
+static int prepare(struct wait_stacks *stacks, uint64_t min_ns, struct err *err)
 {
 	struct bpf_map *ring = bpf_object__find_map_by_name(stacks->object, "ring");
 	struct bpf_map *pythons = bpf_object__find_map_by_name(stacks->object, "pythons");
@@ -285,7 +285,7 @@ static int wait_stacks_prepare(struct wait_stacks *stacks, uint64_t min_ns, stru
 	return stacks->ring ? 0 : err_set(err, -errno, "no BPF ring buffer: %s", strerror(errno));
 }
 
-static int wait_stacks_attach(struct wait_stacks *stacks, struct err *err)
+static int attach(struct wait_stacks *stacks, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
 		struct bpf_program *program =
@@ -310,7 +310,7 @@ static int start_thread(struct wait_stacks *stacks, struct err *err)
 	stacks->stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (stacks->stop_fd < 0)
 		return err_set(err, -errno, "eventfd: %s", strerror(errno));
-	rc = thread_start_quiet(&stacks->thread, NULL, wait_stacks_drain, stacks);
+	rc = thread_start_quiet(&stacks->thread, NULL, drain, stacks);
 	if (rc)
 		return err_set(err, -rc, "cannot start the thread for stacks: %s", strerror(rc));
 	stacks->is_running = true;
@@ -322,9 +322,8 @@ static int start_waits(struct wait_stacks *stacks, uint64_t min_ns, struct err *
 	int rc = wait_stacks_load(stacks, err);
 
 	if (rc >= 0)
-		rc = wait_stacks_prepare(stacks, min_ns < SECONDS_MAX_NS ? min_ns : SECONDS_MAX_NS,
-					 err);
-	return rc >= 0 ? wait_stacks_attach(stacks, err) : rc;
+		rc = prepare(stacks, min_ns < SECONDS_MAX_NS ? min_ns : SECONDS_MAX_NS, err);
+	return rc >= 0 ? attach(stacks, err) : rc;
 }
 
 /* Without them there are waits still. */
@@ -401,7 +400,7 @@ int32_t wait_stacks_tid(const struct wait_stacks *stacks)
 {
 	int32_t tid;
 
-	/* Pairs with the release in wait_stacks_drain(): the thread sets it first of all. */
+	/* Pairs with the release in drain(): the thread sets it first of all. */
 	while (!(tid = atomic_load_explicit(&stacks->tid, memory_order_acquire)))
 		usleep(100);
 	return tid;

@@ -158,8 +158,8 @@ void view_answer_details(const struct view *view, const struct view_query *query
 
 /* --------------------------------------------------------- spans with names */
 
-static void details_put_spans(struct json *json, const struct view *view, struct view_lane lane,
-			      const struct tl_interval *window, uint64_t least_ns)
+static void put_spans(struct json *json, const struct view *view, struct view_lane lane,
+		      const struct tl_interval *window, uint64_t least_ns)
 {
 	const struct timeline *timeline = view->loaded->timeline;
 	const struct track *track = track_of(timeline, lane);
@@ -203,7 +203,7 @@ void view_answer_spans(const struct view *view, const struct view_query *query,
 	json_begin_array(&json.json, "lanes");
 	for (uint32_t i = 0; i < count; i++) {
 		json_begin_array(&json.json, NULL);
-		details_put_spans(&json.json, view, lanes[i], &window, least_ns);
+		put_spans(&json.json, view, lanes[i], &window, least_ns);
 		json_end_array(&json.json);
 	}
 	json_end_array(&json.json);
