@@ -125,11 +125,6 @@ const char *delays_class_words(enum delays_class class)
 	return class_words[class];
 }
 
-size_t delays_stats_bytes(uint32_t version)
-{
-	return version <= DELAYS_VERSION_LAST ? version_bytes[version] : 0;
-}
-
 static enum layout stats_layout_of(uint32_t version)
 {
 	if (version == 1)

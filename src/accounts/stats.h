@@ -103,9 +103,6 @@ struct delays_stats {
 int delays_stats_decode(const void *record, size_t bytes, struct delays_stats *out_stats,
 			struct err *err);
 
-/* Bytes of the struct in that version on a 64-bit kernel; 0 = no such version. */
-size_t delays_stats_bytes(uint32_t version);
-
 /* "cpu", "disk", "swapin", "reclaim", "thrashing", "compaction", "cow", "irq" */
 const char *delays_class_name(enum delays_class class);
 

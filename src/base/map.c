@@ -23,7 +23,7 @@ static size_t map_slot_of(const struct map *map, uint64_t key)
 	return i;
 }
 
-static void grow(struct map *map)
+static void map_grow(struct map *map)
 {
 	struct map bigger = { .cap = map->cap ? map->cap * 2 : 64, .count = map->count };
 
@@ -47,7 +47,7 @@ uint64_t *map_add(struct map *map, uint64_t key, bool *out_new)
 	size_t i;
 
 	if ((map->count + 1) * 10 > map->cap * 7)
-		grow(map);
+		map_grow(map);
 	i = map_slot_of(map, key);
 	*out_new = !map->used[i];
 	if (*out_new) {

@@ -39,7 +39,7 @@ static size_t bucket_of(const struct names *names, const char *text, size_t len)
 	return i;
 }
 
-static void grow(struct names *names)
+static void names_grow(struct names *names)
 {
 	names->bucket_cap = names->bucket_cap ? names->bucket_cap * 2 : 64;
 	free(names->buckets);
@@ -68,7 +68,7 @@ uint32_t names_add(struct names *names, const char *text, size_t max)
 	if (names->count == 0)
 		(void)names_append_text(names, xstrdup(""));
 	if (names->count * 2u >= names->bucket_cap)
-		grow(names);
+		names_grow(names);
 	bucket = bucket_of(names, text, len);
 	if (!names->buckets[bucket])
 		names->buckets[bucket] = names_append_text(names, xstrndup(text, len));

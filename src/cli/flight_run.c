@@ -327,7 +327,7 @@ static void arm_events(struct running *run)
 	}
 }
 
-static void count(struct running *run)
+static void flight_run_count(struct running *run)
 {
 	uint64_t now_ns = clock_now_ns();
 	struct flight_on *on;
@@ -552,7 +552,7 @@ static void on_time(struct running *run, uint64_t *tick_ns)
 		arm_events(run);
 		*tick_ns = now_ns + flight_tick_ns(run->flight);
 	}
-	count(run);
+	flight_run_count(run);
 	if (run->fired)
 		settle(run);
 	else if (now_ns >= flight_looks_next_ns(&run->looks, run->opts->ons, run->opts->on_count))

@@ -145,7 +145,7 @@ static bool read_note(int dir_fd, const char *file, size_t length, struct flight
 	return true;
 }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_flight_rows(const void *a, const void *b)
 {
 	return strcmp(((const struct flight_row *)a)->name, ((const struct flight_row *)b)->name);
 }
@@ -168,7 +168,7 @@ int flight_store_list(int dir_fd, struct flight_list *out_list)
 	}
 	closedir(dir);
 	if (list.count)
-		qsort(list.rows, list.count, sizeof(*list.rows), compare_rows);
+		qsort(list.rows, list.count, sizeof(*list.rows), compare_flight_rows);
 	*out_list = list;
 	return 0;
 }

@@ -106,7 +106,8 @@ static void tell_verdict(const struct explained *explained, bool is_asked, FILE 
 		fprintf(out, "nobody was held up by what is known\n");
 }
 
-static int explain(const struct flight_why_ask *ask, FILE *verdict, FILE *report, struct err *err)
+static int flight_why_explain(const struct flight_why_ask *ask, FILE *verdict, FILE *report,
+			      struct err *err)
 {
 	struct explain_opts opts = { 0 };
 	struct explained explained = { 0 };
@@ -156,7 +157,7 @@ static void __attribute__((noreturn)) child_main(const struct flight_why_ask *as
 
 	if (!verdict || !report)
 		_exit(1);
-	if (explain(ask, verdict, report, &err) < 0) {
+	if (flight_why_explain(ask, verdict, report, &err) < 0) {
 		AUTO_FREE char *safe = text_escaped(err.text);
 
 		fprintf(verdict, "cannot be explained: %s\n", safe);

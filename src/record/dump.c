@@ -141,7 +141,7 @@ static bool add_owner(struct dump *dump, int32_t tgid, const struct opened *open
 	return any;
 }
 
-static int32_t owner_of(const void *context, uint64_t inode, int32_t other_than)
+static int32_t dump_owner_of(const void *context, uint64_t inode, int32_t other_than)
 {
 	const struct dump *dump = context;
 	const uint64_t *held = map_find(&dump->owners, inode);
@@ -154,7 +154,7 @@ static int32_t owner_of(const void *context, uint64_t inode, int32_t other_than)
 
 static void read_sockets(struct dump *dump)
 {
-	struct sockets_owners owners = { owner_of, dump };
+	struct sockets_owners owners = { dump_owner_of, dump };
 	struct map spaces = { 0 };
 
 	for (size_t i = 0; i < dump->user_count && !interrupt_pending(); i++) {

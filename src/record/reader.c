@@ -218,7 +218,7 @@ static bool is_due(const struct reader *reader, int latest_ms, uint64_t now_ns)
 		       (uint64_t)latest_ms * 1000000;
 }
 
-static void drain(struct reader *reader, char *page, bool is_idle)
+static void reader_drain(struct reader *reader, char *page, bool is_idle)
 {
 	int latest_ms = atomic_load_explicit(&reader->all->latest_ms, memory_order_relaxed);
 	uint64_t now_ns = clock_mono_ns();
@@ -256,7 +256,7 @@ static void *reader_main(void *argument)
 
 		if (waits[0].revents || (ready < 0 && errno != EINTR))
 			break;
-		drain(reader, page, ready == 0);
+		reader_drain(reader, page, ready == 0);
 		wait_ms = next_wait(reader->all, wait_ms);
 	}
 	if (!any_failed(reader->all)) {
@@ -402,7 +402,7 @@ uint64_t readers_drained_ns(const struct readers *readers)
 	uint64_t drained_ns = UINT64_MAX;
 
 	for (size_t i = 0; i < readers->count; i++) {
-		/* Pairs with the release in drain(). */
+		/* Pairs with the release in reader_drain(). */
 		uint64_t ns =
 			atomic_load_explicit(&readers->readers[i].drained_ns, memory_order_acquire);
 

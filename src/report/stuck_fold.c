@@ -53,7 +53,7 @@ char *stuck_fold_object(const char *text)
 }
 
 /* Whoever is in no call stays alone. */
-static char *key_of(const struct stuck_thread *thread)
+static char *stuck_fold_key_of(const struct stuck_thread *thread)
 {
 	AUTO_FREE char *object = stuck_fold_object(thread->object);
 
@@ -84,7 +84,8 @@ void stuck_fold_make(const struct stuck *stuck, struct stuck_fold *out_fold)
 
 	for (size_t i = 0; i < stuck->count; i++) {
 		if (stuck_is_idle(&stuck->threads[i]))
-			rows[fold.count++] = (struct row){ key_of(&stuck->threads[i]), i };
+			rows[fold.count++] =
+				(struct row){ stuck_fold_key_of(&stuck->threads[i]), i };
 	}
 	qsort(rows, fold.count, sizeof(*rows), by_key);
 	for (size_t i = 0; i < fold.count; i++) {

@@ -29,7 +29,7 @@ static bool waits_for_pi(const struct task *task)
 }
 
 /* Of the word that it waits for, in our numbers. */
-static int32_t owner_of(struct asleep *asleep, const struct task *task)
+static int32_t futex_pi_owner_of(struct asleep *asleep, const struct task *task)
 {
 	uint32_t word;
 
@@ -50,7 +50,7 @@ static const struct task *only_waiter(struct asleep *asleep)
 	for (size_t i = 0; i < asleep->process->count; i++) {
 		const struct task *task = own_task(asleep, i);
 
-		if (!waits_for_pi(task) || owner_of(asleep, task) != asleep->task.tid)
+		if (!waits_for_pi(task) || futex_pi_owner_of(asleep, task) != asleep->task.tid)
 			continue;
 		if (found)
 			return NULL;

@@ -231,7 +231,7 @@ static bool is_owner(struct hotspot *hotspot, uint64_t thread, uint64_t owner, u
 }
 
 /* 0 = nobody, or nobody who is known, as a virtual thread that is on no thread. */
-static int32_t owner_of(struct hotspot *hotspot, uint64_t monitor)
+static int32_t hotspot_owner_of(struct hotspot *hotspot, uint64_t monitor)
 {
 	uint64_t owner = hotspot_field(hotspot, monitor, MONITOR_OWNER);
 	uint64_t object = owner == ANONYMOUS ? object_of(hotspot, monitor) : 0;
@@ -257,7 +257,7 @@ static void name_monitor(struct hotspot *hotspot, uint64_t monitor, struct wait 
 /* It looks again from time to time, but only the owner's exit lets it in. */
 static void enter_wait(struct asleep *asleep, struct hotspot *hotspot, uint64_t monitor)
 {
-	struct stuck_edge edge = { .tid = owner_of(hotspot, monitor),
+	struct stuck_edge edge = { .tid = hotspot_owner_of(hotspot, monitor),
 				   .how = "owns the monitor: HotSpot's owner field" };
 
 	name_monitor(hotspot, monitor, asleep->wait, "");

@@ -38,7 +38,7 @@ static uint64_t blocker_of(struct hotspot *hotspot, uint64_t thread)
 				 "parkBlocker");
 }
 
-static int32_t owner_of(struct hotspot *hotspot, uint64_t blocker, uint64_t ownable)
+static int32_t hotspot_park_owner_of(struct hotspot *hotspot, uint64_t blocker, uint64_t ownable)
 {
 	uint64_t owner = hotspot_reference(hotspot, blocker, ownable, "exclusiveOwnerThread");
 
@@ -59,7 +59,7 @@ bool hotspot_parked(struct asleep *asleep, struct hotspot *hotspot, uint64_t thr
 	if (!blocker || !hotspot_class_name(hotspot, klass, name))
 		return false;
 	ownable = hotspot_ancestor(hotspot, klass, OWNABLE);
-	edge.tid = ownable ? owner_of(hotspot, blocker, ownable) : 0;
+	edge.tid = ownable ? hotspot_park_owner_of(hotspot, blocker, ownable) : 0;
 	wait_object(asleep->wait, "Java %s of %s 0x%llx", ownable ? "lock" : "park for an object",
 		    name, (unsigned long long)blocker);
 	if (edge.tid && edge.tid != asleep->task.tid) {

@@ -247,11 +247,6 @@ void stalls_done(struct stalls *stalls, const int32_t *tgids, size_t count)
 	}
 }
 
-size_t stalls_thread_count(const struct stalls *stalls)
-{
-	return stalls->count;
-}
-
 void stalls_free(struct stalls *stalls)
 {
 	if (!stalls)

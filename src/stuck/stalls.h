@@ -39,8 +39,6 @@ size_t stalls_due(const struct stalls *stalls, const uint64_t *leasts, size_t le
 /* These were looked at, all that was due in them. */
 void stalls_done(struct stalls *stalls, const int32_t *tgids, size_t count);
 
-size_t stalls_thread_count(const struct stalls *stalls);
-
 void stalls_free(struct stalls *stalls); /* NULL is fine */
 
 #endif

@@ -232,7 +232,7 @@ static void follow_mode(struct run *run, enum word_kind kind)
 	}
 }
 
-static inline void count(struct run *run, enum total_counter counter)
+static inline void run_count(struct run *run, enum total_counter counter)
 {
 	run->counts[counter] += !run->goes_on;
 }
@@ -242,9 +242,9 @@ static void come_onto_cpu(struct run *run)
 	run->on_cpu = true;
 	if (run->goes_on)
 		return;
-	count(run, COUNT_SWITCH_IN);
+	run_count(run, COUNT_SWITCH_IN);
 	if (run->ran_on != SLOT_NONE && run->cpu != run->ran_on)
-		count(run, COUNT_MIGRATIONS);
+		run_count(run, COUNT_MIGRATIONS);
 	run->ran_on = run->cpu;
 }
 
@@ -260,9 +260,9 @@ static void leave_cpu(struct run *run, uint32_t word)
 		return;
 	run->on_cpu = false;
 	if (kind == WORD_PREEMPTED)
-		count(run, COUNT_PREEMPTED);
+		run_count(run, COUNT_PREEMPTED);
 	if (kind == WORD_BLOCKED || (kind == WORD_WAIT_CPU && is_hole(run->word)))
-		count(run, COUNT_WAITS);
+		run_count(run, COUNT_WAITS);
 }
 
 /* The mark of what goes on since before the origin. */
@@ -318,7 +318,7 @@ void run_feed(struct run *run, uint64_t time, uint32_t word, const struct wait *
 	else if (!on_cpu && run->on_cpu)
 		leave_cpu(run, word);
 	if (word_faulted(word))
-		count(run, COUNT_FAULTS);
+		run_count(run, COUNT_FAULTS);
 	if (kind == WORD_BLOCKED && wait) {
 		run->wait_begin = time - (run->goes_on ? run->before[BEFORE_WAIT] : 0);
 		run->wait_in = word_plain(wait->in);

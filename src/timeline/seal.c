@@ -49,7 +49,7 @@ struct seal {
 	pthread_t thread;
 };
 
-static struct sealed *grow(struct sealed *items, size_t *cap, size_t index)
+static struct sealed *seal_grow(struct sealed *items, size_t *cap, size_t index)
 {
 	size_t more = *cap ? *cap : 64;
 
@@ -68,10 +68,10 @@ static struct sealed *sealed_of(struct seal *seal, uint32_t id)
 	uint32_t index = id & ~TRACK_CPU;
 
 	if (id & TRACK_CPU) {
-		seal->cpus = grow(seal->cpus, &seal->cpu_cap, index);
+		seal->cpus = seal_grow(seal->cpus, &seal->cpu_cap, index);
 		return &seal->cpus[index];
 	}
-	seal->threads = grow(seal->threads, &seal->thread_cap, index);
+	seal->threads = seal_grow(seal->threads, &seal->thread_cap, index);
 	return &seal->threads[index];
 }
 
@@ -169,7 +169,7 @@ static void hand_over(struct seal *seal, const struct piece *piece)
 }
 
 /* Wait until the sealer has nothing to do: what is its own is ours until the next piece. */
-static void drain(struct seal *seal)
+static void seal_drain(struct seal *seal)
 {
 	if (!seal->threaded)
 		return;
@@ -421,7 +421,7 @@ void seal_undo(struct track *track)
 	struct sealed *sealed;
 	struct chunk_ref ref;
 
-	drain(seal);
+	seal_drain(seal);
 	sealed = sealed_of(seal, track->id);
 	ref = sealed->refs[--sealed->count];
 	track->chunk_count--;
@@ -481,7 +481,7 @@ int seal_finish(struct seal *seal, uint64_t *out_end, struct err *err)
 		seal_rest(seal, &tl->threads[i]->track);
 	for (uint32_t i = 0; i < tl->cpu_count; i++)
 		seal_rest(seal, tl->cpus[i]);
-	drain(seal);
+	seal_drain(seal);
 	write_out(seal);
 	for (uint32_t i = 0; i < tl->thread_count; i++)
 		take_refs(seal, &tl->threads[i]->track);
@@ -495,7 +495,7 @@ int seal_finish(struct seal *seal, uint64_t *out_end, struct err *err)
 
 void seal_fail(struct seal *seal, int rc)
 {
-	drain(seal);
+	seal_drain(seal);
 	seal->rc = rc;
 }
 

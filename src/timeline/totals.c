@@ -145,7 +145,7 @@ void totals_subtract(struct totals *totals, const struct totals *before)
 	}
 }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_totals_rows(const void *a, const void *b)
 {
 	const struct total *x = a, *y = b;
 
@@ -162,7 +162,7 @@ void totals_sort(struct totals *totals)
 	}
 	totals->count = kept;
 	if (kept)
-		qsort(totals->rows, kept, sizeof(*totals->rows), compare_rows);
+		qsort(totals->rows, kept, sizeof(*totals->rows), compare_totals_rows);
 	if (totals->index)
 		index_again(totals);
 }

@@ -298,7 +298,7 @@ bool screen_wait(const struct screen *screen, uint64_t left_ns, bool *out_is_qui
 
 /* ------------------------------------------------------------------------ keys */
 
-static int key_of(int code)
+static int screen_key_of(int code)
 {
 	static const struct {
 		int code, key;
@@ -344,5 +344,5 @@ int screen_key(struct screen_click *out_click)
 
 	if (code == ERR)
 		return SCREEN_NO_KEY;
-	return code == KEY_MOUSE ? mouse_key(out_click) : key_of(code);
+	return code == KEY_MOUSE ? mouse_key(out_click) : screen_key_of(code);
 }

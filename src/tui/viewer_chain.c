@@ -140,7 +140,7 @@ static void find_wait_of_lane(struct viewer *viewer)
 	}
 }
 
-static bool is_same(const struct viewer_spot *a, const struct viewer_spot *b)
+static bool chain_is_same(const struct viewer_spot *a, const struct viewer_spot *b)
 {
 	return a->lane.kind == b->lane.kind && a->lane.index == b->lane.index &&
 	       a->start_ns == b->start_ns && a->end_ns == b->end_ns;
@@ -151,7 +151,7 @@ static bool is_charge_known(const struct viewer *viewer)
 {
 	const struct viewer_spot spot = viewer_spot(viewer);
 
-	return is_same(&viewer->charge.of, &spot) && !viewer->charge.is_awaited;
+	return chain_is_same(&viewer->charge.of, &spot) && !viewer->charge.is_awaited;
 }
 
 void viewer_chain_show(struct viewer *viewer)
@@ -212,7 +212,7 @@ bool viewer_settle_ask(struct viewer *viewer, struct verdict_ask *out_ask,
 {
 	const struct viewer_spot spot = viewer_spot(viewer);
 
-	if (!spot.is_wait || is_same(&viewer->charge.of, &spot))
+	if (!spot.is_wait || chain_is_same(&viewer->charge.of, &spot))
 		return false;
 	if (viewer->chain.shown && viewer->chain.of_lane && !viewer->chain.is_awaited)
 		return false; /* whose hops are of the one that is kept */
@@ -229,7 +229,7 @@ void viewer_settle_take(struct viewer *viewer, const struct viewer_spot *spot,
 	struct viewer_charge *charge = &viewer->charge;
 	struct explanation late = *answer;
 
-	if (!is_same(&charge->of, spot) || !charge->is_awaited) {
+	if (!chain_is_same(&charge->of, spot) || !charge->is_awaited) {
 		explanation_fini(&late);
 		return;
 	}

@@ -73,7 +73,7 @@ static void click(struct viewer_screen *screen, const struct screen_click *at)
 		viewer_draw_click(viewer, &layout, at->row, at->column);
 }
 
-static void explain(struct viewer_screen *screen)
+static void viewer_screen_explain(struct viewer_screen *screen)
 {
 	struct viewer *viewer = screen->viewer;
 
@@ -140,7 +140,7 @@ static bool take_keys(struct viewer_screen *screen)
 		if (action == VIEWER_QUIT)
 			return false;
 		if (action == VIEWER_EXPLAIN)
-			explain(screen);
+			viewer_screen_explain(screen);
 	}
 	return true;
 }

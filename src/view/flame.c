@@ -38,7 +38,7 @@ struct flame {
 	bool is_cut; /* NODES_MAX or DEPTH_MAX was reached: the rest counts for the frame before */
 };
 
-static bool is_same(const struct stack_frame *a, const struct stack_frame *b)
+static bool flame_is_same(const struct stack_frame *a, const struct stack_frame *b)
 {
 	return a->function == b->function && a->module == b->module &&
 	       (a->function || a->offset == b->offset);
@@ -49,7 +49,7 @@ static uint32_t child_of(struct flame *flame, uint32_t parent, const struct stac
 {
 	uint32_t at = flame->nodes[parent].first, depth = flame->nodes[parent].depth + 1;
 
-	while (at != NODE_NONE && !is_same(flame->nodes[at].frame, frame))
+	while (at != NODE_NONE && !flame_is_same(flame->nodes[at].frame, frame))
 		at = flame->nodes[at].next;
 	if (at != NODE_NONE)
 		return at;

@@ -153,8 +153,8 @@ void view_lane_columns(const struct view *view, struct view_lane lane,
 }
 
 /* The runs come behind their number and the sums, which are known at the end. */
-static void put_lane(struct outbuf *out, const struct view *view, struct view_lane lane,
-		     const struct lane_window *of)
+static void lanes_put_lane(struct outbuf *out, const struct view *view, struct view_lane lane,
+			   const struct lane_window *of)
 {
 	struct outbuf runs;
 	struct lane_writer writer = { .out = &runs };
@@ -198,6 +198,6 @@ void view_answer_lanes(const struct view *view, const struct view_query *query,
 	window.width = (uint32_t)width;
 	view_bytes_begin(&out, "HLL1", width, count, LANE_STATE_COUNT);
 	for (uint32_t i = 0; i < count; i++)
-		put_lane(&out, view, lanes[i], &window);
+		lanes_put_lane(&out, view, lanes[i], &window);
 	view_answer_bytes(out_answer, &out);
 }

@@ -249,7 +249,7 @@ static const struct others *lanes_of(const struct view *view, struct err *err)
 
 /* ------------------------------------------------------------- which there are */
 
-static void put_lane(struct json *json, const struct other_lane *lane, size_t index)
+static void others_put_lane(struct json *json, const struct other_lane *lane, size_t index)
 {
 	AUTO_FREE char *name = xasprintf("o%zu", index);
 
@@ -284,7 +284,7 @@ static void put_group(struct json *json, const struct others *others, enum other
 	for (size_t i = 0; i < others_count(others) && told < GROUP_LANES; i++) {
 		if (others_lane(others, i)->group != group || (chosen && !chosen[i]))
 			continue;
-		put_lane(json, others_lane(others, i), i);
+		others_put_lane(json, others_lane(others, i), i);
 		told++;
 	}
 	json_end_array(json);
@@ -550,8 +550,9 @@ static int compare_spans(const void *a, const void *b)
 }
 
 /* Those of a part of the time, longest first. */
-static void put_spans(struct json *json, const struct view *view, const struct other_lane *lane,
-		      const struct asked_window *window, uint64_t most)
+static void others_put_spans(struct json *json, const struct view *view,
+			     const struct other_lane *lane, const struct asked_window *window,
+			     uint64_t most)
 {
 	const struct others *others = view_others_lanes(view->others);
 	AUTO_FREE const struct other_span **found =
@@ -624,7 +625,7 @@ void view_answer_other(const struct view *view, const struct view_query *query,
 	view_json_time(&json.json, "from_ns", view, window.from_ns);
 	view_json_time(&json.json, "to_ns", view, window.to_ns);
 	put_sums(&json.json, lane, &window);
-	put_spans(&json.json, view, lane, &window, most);
+	others_put_spans(&json.json, view, lane, &window, most);
 	view_json_end(&json, out_answer);
 }
 

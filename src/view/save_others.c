@@ -58,7 +58,7 @@ static int compare_candidates(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_saved_rows(const void *a, const void *b)
 {
 	size_t x = *(const size_t *)a, y = *(const size_t *)b;
 
@@ -100,7 +100,8 @@ void saving_choose_others(const struct saving *saving, struct saving_others *out
 		out_chosen->rows[out_chosen->count++] = candidates[i].index;
 	}
 	if (out_chosen->count)
-		qsort(out_chosen->rows, out_chosen->count, sizeof(*out_chosen->rows), compare_rows);
+		qsort(out_chosen->rows, out_chosen->count, sizeof(*out_chosen->rows),
+		      compare_saved_rows);
 }
 
 void saving_others_fini(struct saving_others *chosen)

@@ -82,7 +82,7 @@ static void put_name(FILE *out, const struct timeline *timeline, struct view_lan
 	fputs("</text>", out);
 }
 
-static void put_lane(FILE *out, const struct saving *saving, uint32_t index, bool *used)
+static void svg_put_lane(FILE *out, const struct saving *saving, uint32_t index, bool *used)
 {
 	const struct timeline *timeline = saving->view->loaded->timeline;
 	struct view_lane lane = saving->lanes[index];
@@ -175,7 +175,7 @@ void saving_put_svg(FILE *out, const struct saving *saving)
 	put_axis(out, saving, bottom);
 	fputs("<g id=\"lanes\">\n", out);
 	for (uint32_t i = 0; i < saving->count; i++)
-		put_lane(out, saving, i, used);
+		svg_put_lane(out, saving, i, used);
 	fputs("</g>\n", out);
 	(void)saving_put_svg_others(out, saving, &others, GUTTER, threads);
 	saving_others_fini(&others);

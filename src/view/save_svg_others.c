@@ -127,8 +127,9 @@ static void put_paths(FILE *out, const struct saving *saving, const struct other
 	}
 }
 
-static void put_lane(FILE *out, const struct saving *saving, const struct other_lane *lane,
-		     size_t index, uint32_t left, uint32_t top)
+static void svg_put_other_lane(FILE *out, const struct saving *saving,
+			       const struct other_lane *lane, size_t index, uint32_t left,
+			       uint32_t top)
 {
 	AUTO_FREE struct series_column *columns = xcalloc(COLUMNS, sizeof(*columns));
 	struct gathering gathering = { .columns = columns };
@@ -249,7 +250,7 @@ uint32_t saving_put_svg_others(FILE *out, const struct saving *saving,
 			put_heading(out, lane->group, left, at);
 			at += HEADING;
 		}
-		put_lane(out, saving, lane, chosen->rows[i], left, at);
+		svg_put_other_lane(out, saving, lane, chosen->rows[i], left, at);
 		at += PITCH;
 	}
 	put_holes(out, saving, left, top, at - top);

@@ -97,7 +97,7 @@ static void look_at(void *context, const struct states_span *span)
 }
 
 /* Span by span, for it may end at any. Returns whether that was all. */
-static bool put_spans(struct hunt *hunt, const struct tl_interval *window)
+static bool search_put_spans(struct hunt *hunt, const struct tl_interval *window)
 {
 	const struct timeline *timeline = hunt->view->loaded->timeline;
 	struct tl_interval in;
@@ -126,7 +126,7 @@ static bool put_lanes(struct json *json, const struct view *view, const char *so
 	for (uint32_t i = 0; i < count && all; i++) {
 		hunt.slot = lanes[i].index;
 		if (lanes[i].kind == 't')
-			all = put_spans(&hunt, window);
+			all = search_put_spans(&hunt, window);
 	}
 	return all;
 }

@@ -124,7 +124,8 @@ static void put_lanes(struct json *json, const struct view *view, const struct e
 
 /* ----------------------------------------------------------------- the rows */
 
-static void put_spans(struct json *json, const struct view *view, const struct why_root *root)
+static void verdict_put_spans(struct json *json, const struct view *view,
+			      const struct why_root *root)
 {
 	json_begin_array(json, "spans");
 	for (size_t i = 0; i < root->span_count && i < SPANS_MAX; i++) {
@@ -158,7 +159,7 @@ static void put_row(struct json *json, const struct view *view, const struct why
 		view_json_own_text(json, "inferred", report_why_reason(root->inferred));
 	view_json_own_text(json, "text", report_why_root(why, root));
 	if (index < ROWS_SEEN)
-		put_spans(json, view, root);
+		verdict_put_spans(json, view, root);
 	json_end_object(json);
 }
 

@@ -219,8 +219,8 @@ static void count_owner(struct run *run, struct klocks_row *row, const struct ke
 }
 
 /* The wait is over, or the trace is. */
-static void count(struct run *run, const struct kernel_thread *thread, struct contention *open,
-		  bool is_over)
+static void kernel_locks_count(struct run *run, const struct kernel_thread *thread,
+			       struct contention *open, bool is_over)
 {
 	uint64_t ns = run->now_ns - open->begin_ns;
 	const char *told = told_of(run, open->address, open->begin_ns, run->now_ns);
@@ -293,7 +293,7 @@ static void on_end(struct run *run, const struct event *ev)
 
 	if (!open)
 		return; /* it began before the recording, or in a hole */
-	count(run, thread, open, true);
+	kernel_locks_count(run, thread, open, true);
 	/* What lay above it has lost its end. */
 	thread->open_count = (uint32_t)(open - thread->open);
 }
@@ -498,7 +498,7 @@ static void klocks_finish(struct run *run, enum locks_sort sort, uint64_t end_ns
 		run->now_ns = end_ns;
 	for (size_t i = 0; i < run->thread_count; i++) {
 		for (uint32_t j = 0; j < run->all[i].open_count; j++)
-			count(run, &run->all[i], &run->all[i].open[j], false);
+			kernel_locks_count(run, &run->all[i], &run->all[i].open[j], false);
 	}
 	for (size_t i = 0; i < sum->count; i++) {
 		struct klocks_row *row = &sum->rows[i];

@@ -318,7 +318,7 @@ static void locks_finish(struct run *run)
 		qsort_r(locks->rows, kept, sizeof(*locks->rows), by_row, &run->sort);
 }
 
-static void count(struct locks *locks, const struct event *event)
+static void locks_count(struct locks *locks, const struct event *event)
 {
 	locks->events += event->type == EV_USER_LOCK;
 	if (event->type == EV_LOST) {
@@ -340,7 +340,7 @@ int locks_run(struct source *source, enum locks_sort sort, uint64_t end_ns, stru
 	run.tracker = lock_tracker_new(&ops, &run);
 	while ((rc = source_next(source, &event, err)) > 0) {
 		lock_tracker_feed(run.tracker, event);
-		count(&locks, event);
+		locks_count(&locks, event);
 	}
 	if (rc == 0) {
 		lock_tracker_finish(run.tracker, end_ns);

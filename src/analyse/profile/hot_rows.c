@@ -127,7 +127,7 @@ int hot_compare_frames(const struct stack_frame *x, const struct stack_frame *y)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_hot_rows(const void *a, const void *b)
 {
 	const struct hot_row *x = a, *y = b;
 
@@ -143,7 +143,7 @@ static int compare_rows(const void *a, const void *b)
 void hot_rows_end(struct hot_rows *rows, struct hot *hot)
 {
 	if (rows->count)
-		qsort(rows->rows, rows->count, sizeof(*rows->rows), compare_rows);
+		qsort(rows->rows, rows->count, sizeof(*rows->rows), compare_hot_rows);
 	hot->rows = rows->rows;
 	hot->row_count = rows->count;
 	free(rows->last_added);

@@ -326,7 +326,7 @@ static uint64_t sort_value(const struct stats_sums *sums, enum stats_sort sort)
 	}
 }
 
-static int compare_rows(const void *a, const void *b, void *context)
+static int compare_stats_rows(const void *a, const void *b, void *context)
 {
 	const struct stats_row *x = a, *y = b;
 	const enum stats_sort *sort = context;
@@ -358,7 +358,7 @@ static void fill_rows(struct stats_query *query)
 		name_row(query, row, group);
 		fill_row(query, row, &group->totals);
 	}
-	qsort_r(stats->rows, stats->row_count, sizeof(*stats->rows), compare_rows, &sort);
+	qsort_r(stats->rows, stats->row_count, sizeof(*stats->rows), compare_stats_rows, &sort);
 }
 
 static bool lived(const struct tl_thread *thread, const struct stats_opts *opts)

@@ -63,14 +63,14 @@ void app_spans_free(struct app_spans *spans)
 	free(spans);
 }
 
-static uint64_t key_of(int32_t tid, uint32_t span)
+static uint64_t app_spans_key_of(int32_t tid, uint32_t span)
 {
 	return (uint64_t)(uint32_t)tid << 32 | span;
 }
 
 static struct list *list_of(struct app_spans *spans, int32_t tid, uint32_t span)
 {
-	uint64_t *found = map_find(&spans->index, key_of(tid, span));
+	uint64_t *found = map_find(&spans->index, app_spans_key_of(tid, span));
 
 	if (found)
 		return &spans->lists[*found];
@@ -79,7 +79,7 @@ static struct list *list_of(struct app_spans *spans, int32_t tid, uint32_t span)
 	spans->lists =
 		vec_room(spans->lists, spans->list_count, &spans->list_cap, sizeof(*spans->lists));
 	spans->lists[spans->list_count] = (struct list){ .tid = tid, .span = span };
-	map_put(&spans->index, key_of(tid, span), spans->list_count);
+	map_put(&spans->index, app_spans_key_of(tid, span), spans->list_count);
 	return &spans->lists[spans->list_count++];
 }
 
@@ -167,7 +167,7 @@ void app_spans_exit(struct app_spans *spans, uint64_t time_ns, int32_t tid)
 {
 	map_put(&spans->exits, (uint32_t)tid, time_ns);
 	for (uint32_t i = 0; i < spans->table->span_count; i++) {
-		uint64_t *found = map_find(&spans->index, key_of(tid, i));
+		uint64_t *found = map_find(&spans->index, app_spans_key_of(tid, i));
 
 		if (found)
 			close_span(&spans->lists[*found], time_ns);
@@ -197,7 +197,7 @@ static const struct list *known_list(const struct app_spans *spans, int32_t tid,
 				     uint32_t kinds)
 {
 	uint64_t *found = kinds & 1u << spans->table->spans[span].kind
-				  ? map_find(&spans->index, key_of(tid, span))
+				  ? map_find(&spans->index, app_spans_key_of(tid, span))
 				  : NULL;
 
 	return found ? &spans->lists[*found] : NULL;

@@ -59,8 +59,8 @@ static uint32_t behind(struct query *query, const struct wait *wait)
 	return thread && wait->woken_ns && !query_grace(query, wait) ? wait->waker.slot : SLOT_NONE;
 }
 
-static void explain(struct explainer *explainer, uint32_t slot, int32_t parent, uint32_t depth,
-		    const struct tl_interval *span);
+static void causality_explain(struct explainer *explainer, uint32_t slot, int32_t parent,
+			      uint32_t depth, const struct tl_interval *span);
 
 static void cut(struct explainer *explainer, uint32_t depth, uint64_t ns)
 {
@@ -70,7 +70,8 @@ static void cut(struct explainer *explainer, uint32_t depth, uint64_t ns)
 }
 
 /* The owner's entry of the wait that was added last. */
-static struct why_owner *owner_of(struct explainer *explainer, int32_t index, uint32_t slot)
+static struct why_owner *causality_owner_of(struct explainer *explainer, int32_t index,
+					    uint32_t slot)
 {
 	struct why *why = explainer->query->why;
 	struct why_wait *node = &why->waits[index];
@@ -102,7 +103,7 @@ static void add_owners(struct explainer *explainer, uint32_t slot, int32_t index
 		return;
 	owned_begin(&iter, query, slot, lock, in);
 	while (owned_next(&iter, &span)) {
-		struct why_owner *owner = owner_of(explainer, index, span.slot);
+		struct why_owner *owner = causality_owner_of(explainer, index, span.slot);
 		struct tl_interval part = { span.start_ns, span.end_ns, 0 };
 
 		owner->ns += span.end_ns - span.start_ns;
@@ -139,7 +140,7 @@ static void explain_owners(struct explainer *explainer, uint32_t slot, int32_t i
 		    is_above(query->why, index, query->tl->threads[span.slot]->tid))
 			span.slot = behind(query, wait);
 		if (span.slot != SLOT_NONE && span.slot != slot)
-			explain(explainer, span.slot, index, depth, &part);
+			causality_explain(explainer, span.slot, index, depth, &part);
 	}
 }
 
@@ -158,7 +159,7 @@ static void explain_holder(struct explainer *explainer, uint32_t slot, int32_t i
 	add_wib(query, holder, in,
 		&(struct wib_sums){ &node->held.working_ns, &node->held.interrupted_ns,
 				    &node->held.blocked_ns, &node->held.uncertain_ns });
-	explain(explainer, holder, index, node->depth + 1, in);
+	causality_explain(explainer, holder, index, node->depth + 1, in);
 }
 
 static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent, uint32_t depth,
@@ -218,13 +219,13 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 		add_owners(explainer, slot, index, &lock, in);
 		explain_owners(explainer, slot, index, &lock, in);
 	} else if (waker != SLOT_NONE) {
-		explain(explainer, waker, index, depth + 1, in);
+		causality_explain(explainer, waker, index, depth + 1, in);
 	}
 }
 
 /* The waits of 'slot' in the span, in time order. */
-static void explain(struct explainer *explainer, uint32_t slot, int32_t parent, uint32_t depth,
-		    const struct tl_interval *span)
+static void causality_explain(struct explainer *explainer, uint32_t slot, int32_t parent,
+			      uint32_t depth, const struct tl_interval *span)
 {
 	struct query *query = explainer->query;
 	struct tl_iter iter;
@@ -287,6 +288,6 @@ void explain_waits(struct query *query)
 	struct tl_interval window = { query->start_ns, query->end_ns, 0 };
 
 	if (opts->want_waits)
-		explain(&explainer, query->slot, -1, 0, &window);
+		causality_explain(&explainer, query->slot, -1, 0, &window);
 	link_instances(query->why);
 }

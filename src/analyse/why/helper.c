@@ -83,7 +83,7 @@ enum why_reason_kind query_grace(struct query *query, const struct wait *wait)
 
 /* ------------------------------------------------------------------- terminals */
 
-static const char *key_of(uint8_t signal)
+static const char *terminal_key_of(uint8_t signal)
 {
 	switch (signal) {
 	case SIGINT:
@@ -102,7 +102,7 @@ static struct why_reason terminal_did(struct query *query, const struct wait *wa
 {
 	const char *comm = kernel_waker(query, wait);
 	const char *work = work_of(query, wait);
-	const char *key = wait->waker.signal ? key_of(wait->waker.signal) : NULL;
+	const char *key = wait->waker.signal ? terminal_key_of(wait->waker.signal) : NULL;
 	struct why_reason did = { .kind = WHY_REASON_NONE };
 
 	if (!comm || !starts_with(comm, "kworker/"))

@@ -59,7 +59,7 @@ static void add_root(const struct why *why, const struct why_root *root, uint64_
 }
 
 /* The piece and those beside it of at least three quarters of it. */
-static void grow(const uint64_t pieces[PIECES], size_t *first, size_t *last)
+static void worst_grow(const uint64_t pieces[PIECES], size_t *first, size_t *last)
 {
 	uint64_t least = pieces[*first] - pieces[*first] / 4;
 
@@ -103,7 +103,7 @@ static void look(struct why *why)
 	if (pieces[first] < piece_ns / LEAST_SHARE || pieces[first] * 2 < sum / PIECES * 3)
 		return;
 	last = first;
-	grow(pieces, &first, &last);
+	worst_grow(pieces, &first, &last);
 	worst.start_ns = why->start_ns + first * piece_ns;
 	worst.end_ns = why->start_ns + (last + 1) * piece_ns;
 	worst.end_ns = worst.end_ns < why->end_ns ? worst.end_ns : why->end_ns;
