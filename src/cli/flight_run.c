@@ -228,6 +228,12 @@ static int take(struct running *run, struct flight *flight, struct waiting *one,
 	return rc;
 }
 
+/* Is it a thread that fired it? */
+static bool is_of_thread(const struct flight_on *on)
+{
+	return flight_on_is_wait(on) || on->kind == FLIGHT_ON_PAIR;
+}
+
 /*
  * 'why' is anybody's text. Returns 0 and the snapshot's name (to be freed), or a negative errno with err
  * filled, which is told in status, too.
@@ -251,9 +257,9 @@ static int snapshot(struct running *run, struct flight *flight, const char *why,
 		return rc;
 	}
 	one.from_ns = one.row.begin_ns;
-	if (!on || !flight_on_is_wait(on) || one.to_ns > one.row.end_ns)
+	if (!on || !is_of_thread(on) || one.to_ns > one.row.end_ns)
 		one.to_ns = one.row.end_ns;
-	if (on && flight_on_is_wait(on)) {
+	if (on && is_of_thread(on)) {
 		uint64_t from_ns = run->seen.before_ns ? run->seen.before_ns : run->seen.since_ns;
 
 		one.tid = run->seen.tid;
@@ -306,14 +312,28 @@ static void on_pressure(struct running *run, struct flight_on *on, short events)
 	fire(run, on, on->text);
 }
 
+/* It is explained what the thread did between the two. */
+static void note_pair(struct running *run, const struct flight_pair *pair)
+{
+	uint64_t apart_ns;
+
+	run->seen = (struct flight_seen){ .tid = flight_pair_tid(pair, &apart_ns) };
+	run->seen.since_ns = clock_now_ns() - apart_ns;
+}
+
 static void on_event(struct running *run, struct flight_on *on)
 {
 	AUTO_FREE char *line =
 		on->pair ? flight_pair_take(on->pair) : flight_event_take(on->tracer);
 	AUTO_FREE char *why = line ? xasprintf("%s: %.*s", on->text, EVENT_TEXT, line) : NULL;
 
+	const struct flight_seen seen = run->seen; /* of a wait that has not ended yet */
+
+	if (why && on->pair)
+		note_pair(run, on->pair);
 	if (why)
 		fire(run, on, why);
+	run->seen = seen;
 }
 
 /* Those that have happened wait until the next one could be told. */

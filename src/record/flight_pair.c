@@ -35,6 +35,8 @@ struct flight_pair {
 	struct ring_buffer *ring;
 	struct raw_pair_control *control; /* mapped */
 	char *told;			  /* owned; the first one that was taken */
+	int32_t tid;			  /* of that */
+	uint64_t apart_ns;
 };
 
 static int take_record(void *context, void *data, size_t bytes)
@@ -45,6 +47,8 @@ static int take_record(void *context, void *data, size_t bytes)
 	if (bytes < sizeof(raw) || pair->told)
 		return 0;
 	memcpy(&raw, data, sizeof(raw));
+	pair->tid = (int32_t)raw.tid;
+	pair->apart_ns = raw.apart_ns;
 	pair->told = xasprintf("thread %u (%.*s), %s", raw.tid, (int)sizeof(raw.comm), raw.comm,
 			       text_duration(raw.apart_ns).s);
 	return 0;
@@ -180,6 +184,12 @@ char *flight_pair_take(struct flight_pair *pair)
 	told = pair->told;
 	pair->told = NULL;
 	return told;
+}
+
+int32_t flight_pair_tid(const struct flight_pair *pair, uint64_t *out_apart_ns)
+{
+	*out_apart_ns = pair->apart_ns;
+	return pair->tid;
 }
 
 /* What threads passed before it rested: they are forgotten, as the second event may have come meanwhile. */
