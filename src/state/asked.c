@@ -208,6 +208,26 @@ static void amend_about(struct thread *thread, uint32_t about)
 	}
 }
 
+void asked_open_is_named(const struct state *state, struct thread *thread, uint32_t name)
+{
+	struct track *track = &thread->tl->track;
+
+	if (thread->in_call || call_of(state, thread)->kind != CALL_OPEN || thread->told ||
+	    track->count == track->base)
+		return;
+	for (uint32_t i = track->count; i > track->base && i + BACK > track->count; i--) {
+		uint32_t was = track_at(track, i - 1)->word;
+
+		if (word_kind(was) == WORD_SYSCALL || word_kind(was) == WORD_BLOCKED)
+			return;
+		if (word_kind(was) != WORD_USER)
+			continue;
+		if (word_has(was, WORD_MADE) && !word_was_about(was))
+			amend_about(thread, asked_about(state, name));
+		return;
+	}
+}
+
 void asked_after_connect(struct thread *thread, int64_t ret)
 {
 	if (ret == -EINPROGRESS)
