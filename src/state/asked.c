@@ -208,12 +208,12 @@ static void amend_about(struct thread *thread, uint32_t about)
 	}
 }
 
-void asked_open_is_named(const struct state *state, struct thread *thread, uint32_t name)
+void asked_open_is_named(const struct state *state, struct thread *thread, int32_t fd)
 {
+	enum call_kind kind = call_of(state, thread)->kind;
 	struct track *track = &thread->tl->track;
 
-	if (thread->in_call || call_of(state, thread)->kind != CALL_OPEN || thread->told ||
-	    track->count == track->base)
+	if (thread->in_call || thread->told || (kind != CALL_OPEN && kind != CALL_FD))
 		return;
 	for (uint32_t i = track->count; i > track->base && i + BACK > track->count; i--) {
 		uint32_t was = track_at(track, i - 1)->word;
@@ -222,8 +222,9 @@ void asked_open_is_named(const struct state *state, struct thread *thread, uint3
 			return;
 		if (word_kind(was) != WORD_USER)
 			continue;
-		if (word_has(was, WORD_MADE) && !word_was_about(was))
-			amend_about(thread, asked_about(state, name));
+		if (!word_error(was) && !word_was_about(was) &&
+		    (kind == CALL_FD || word_has(was, WORD_MADE)))
+			amend_about(thread, about_of_call(state, thread, fd));
 		return;
 	}
 }
