@@ -204,6 +204,27 @@ static void amend_about(struct thread *thread, uint32_t about)
 	}
 }
 
+void asked_open_is_named(const struct state *state, struct thread *thread, int32_t fd)
+{
+	enum call_kind kind = call_of(state, thread)->kind;
+	struct track *track = &thread->tl->track;
+
+	if (thread->in_call || thread->told || (kind != CALL_OPEN && kind != CALL_FD))
+		return;
+	for (uint32_t i = track->count; i > track->base && i + BACK > track->count; i--) {
+		uint32_t was = track_at(track, i - 1)->word;
+
+		if (word_kind(was) == WORD_SYSCALL || word_kind(was) == WORD_BLOCKED)
+			return;
+		if (word_kind(was) != WORD_USER)
+			continue;
+		if (!word_error(was) && !word_was_about(was) &&
+		    (kind == CALL_FD || word_has(was, WORD_MADE)))
+			amend_about(thread, about_of_call(state, thread, fd));
+		return;
+	}
+}
+
 void asked_after_connect(struct thread *thread, int64_t ret)
 {
 	if (ret == -EINPROGRESS)

@@ -364,6 +364,8 @@ void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 		pair_up(state, thread, object);
 		put_fd(thread->process, name->fd, object, name->role & (FD_STAYS | FD_CLOSES));
 	}
+	if (!name->watch && object)
+		asked_open_is_named(state, thread, name->fd);
 	if (name->watch)
 		polled_told(state, thread, ev);
 	else

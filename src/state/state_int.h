@@ -780,6 +780,8 @@ uint32_t about_result(struct state *state, const struct thread *thread, int64_t 
 
 /* asked.c */
 void asked_on_name(struct state *state, struct thread *thread, const struct ev_fd_name *name);
+/* What a descriptor stands for is told a moment after the call that made it, or the first one that used it, has ended. */
+void asked_open_is_named(const struct state *state, struct thread *thread, int32_t fd);
 uint32_t asked_about(const struct state *state, uint32_t name); /* a name id; as word_about() */
 uint32_t asked_about_both(const struct state *state, uint32_t from, uint32_t to);
 uint32_t asked_about_content(const struct state *state, const struct thread *thread, int64_t fd);
