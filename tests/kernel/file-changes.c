@@ -5,7 +5,8 @@
  *
  * Each asker looks at its own file in the folder every 20 ms, by stat(), fstat() or pread(), until that has changed.
  * Its doer computes, or sleeps, and changes it after about 600 ms. Prints "WAY ASKER DOER" for each; DOER is 0 where
- * nobody changes the file, and the asker gives up.
+ * nobody changes the file, and the asker gives up. No name of a file looks like one of the two of a rename to holdup,
+ * which keeps a few bits of names.
  */
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -225,7 +226,7 @@ static const struct way ways[] = {
 	{ "truncate", truncates, has_other_size },
 	{ "ftruncate", cuts, has_other_size_there },
 	{ "fallocate", allocates, has_other_size },
-	{ "rename", replaces, has_other_size },
+	{ "replaces", replaces, has_other_size },
 	{ "utimensat", touches, is_old },
 	{ "sendfile", sends, has_other_size },
 	{ "copy_file_range", copies, has_other_size },
