@@ -138,7 +138,8 @@ static void by_ring(const char *path)
 {
 	struct io_uring_params params = { 0 };
 	int to = open(path, O_WRONLY), ring = (int)syscall(SYS_io_uring_setup, 4, &params);
-	char *queue = ring_part(ring, params.sq_off.array + params.sq_entries * 4u, IORING_OFF_SQ_RING);
+	char *queue =
+		ring_part(ring, params.sq_off.array + params.sq_entries * 4u, IORING_OFF_SQ_RING);
 	struct io_uring_sqe *entry =
 		ring_part(ring, params.sq_entries * sizeof(*entry), IORING_OFF_SQES);
 
