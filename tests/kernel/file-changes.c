@@ -5,7 +5,8 @@
  *
  * Each asker looks at its own file in the folder every 20 ms, by stat(), fstat() or pread(), until that has changed.
  * Its doer computes, or sleeps, and changes it after about 600 ms. Prints "WAY ASKER DOER" for each; DOER is 0 where
- * nobody changes the file, and the asker gives up.
+ * nobody changes the file, and the asker gives up. No name of a file looks like one of the two of a rename to holdup,
+ * which keeps a few bits of names.
  */
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -137,7 +138,8 @@ static void by_ring(const char *path)
 {
 	struct io_uring_params params = { 0 };
 	int to = open(path, O_WRONLY), ring = (int)syscall(SYS_io_uring_setup, 4, &params);
-	char *queue = ring_part(ring, params.sq_off.array + params.sq_entries * 4u, IORING_OFF_SQ_RING);
+	char *queue =
+		ring_part(ring, params.sq_off.array + params.sq_entries * 4u, IORING_OFF_SQ_RING);
 	struct io_uring_sqe *entry =
 		ring_part(ring, params.sq_entries * sizeof(*entry), IORING_OFF_SQES);
 
@@ -225,7 +227,7 @@ static const struct way ways[] = {
 	{ "truncate", truncates, has_other_size },
 	{ "ftruncate", cuts, has_other_size_there },
 	{ "fallocate", allocates, has_other_size },
-	{ "rename", replaces, has_other_size },
+	{ "replaces", replaces, has_other_size },
 	{ "utimensat", touches, is_old },
 	{ "sendfile", sends, has_other_size },
 	{ "copy_file_range", copies, has_other_size },

@@ -12,7 +12,7 @@ import kernel  # noqa: E402
 from kernel import holdup  # noqa: E402
 
 PROGRAM = os.path.join(kernel.PROGRAMS, "file-changes")
-BY = {"opens-empty": "openat", "rename": "rename", "io_uring": "io_uring_enter", "mapping": "woke up",
+BY = {"opens-empty": "openat", "replaces": "rename", "io_uring": "io_uring_enter", "mapping": "woke up",
       "shared-memory": "woke up"}
 HELD_NS = 300 * kernel.MS
 
