@@ -57,7 +57,7 @@
 #define LONG_MOST	  16		     /* in one look */
 #define SAVED_MOST_NS	  INT64_C(200000000)
 #define LONG_PART	  50u  /* looks take this part of the time at most, */
-#define KEPT_PART	  200u /* or this, where it is always on */
+#define KEPT_PART	  400u /* or this, where it is always on */
 #define LOOKED_MOST	  1024
 #define SECOND_NS	  UINT64_C(1000000000)
 #define SECONDS_MAX_NS	  UINT64_C(3600000000000)
