@@ -460,7 +460,8 @@ static void *drain(void *context)
 	atomic_store_explicit(&recorder->tid, (int32_t)syscall(SYS_gettid), memory_order_release);
 	while (!stop) {
 		/* An error is a time-out too. */
-		(void)poll(fds, ARRAY_LEN(fds), recorder->blocked ? LEAN_LOOK_MS : LOOK_MS);
+		(void)poll(fds, ARRAY_LEN(fds),
+			   recorder->blocked && !recorder->keep_bytes ? LEAN_LOOK_MS : LOOK_MS);
 		stop = fds[1].revents & POLLIN;
 		at_once = stop || (fds[2].revents | fds[3].revents) & POLLIN ||
 			  eventfd_read(recorder->look_fd, &asked) == 0;

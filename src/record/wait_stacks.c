@@ -45,8 +45,9 @@
 #include "store/manifest.h"
 
 #define LOOK_MS		  100
-#define SOON_MS		  2  /* after a Python began, as it maps its library a little later */
-#define SOON_LOOKS	  12 /* so many times */
+#define KEPT_LOOK_MS	  250 /* the same, where it is always on */
+#define SOON_MS		  2   /* after a Python began, as it maps its library a little later */
+#define SOON_LOOKS	  12  /* so many times */
 #define RING_LEAST	  (256u << 10)
 #define RING_MOST	  (4u << 20)
 #define BUDGET_BYTES	  (8u << 20) /* of stacks, in a second */
@@ -56,8 +57,9 @@
 #define LONG_NS		  UINT64_C(50000000) /* lean: who sleeps for longer has its stack fetched */
 #define LONG_MOST	  16		     /* in one look */
 #define SAVED_MOST_NS	  INT64_C(200000000)
-#define LONG_PART	  50u  /* looks take this part of the time at most, */
-#define KEPT_PART	  400u /* or this, where it is always on */
+#define KEPT_SAVED_NS	  INT64_C(5000000) /* the same, where it is always on */
+#define LONG_PART	  50u		   /* looks take this part of the time at most, */
+#define KEPT_PART	  600u		   /* or this, where it is always on */
 #define LOOKED_MOST	  1024
 #define SECOND_NS	  UINT64_C(1000000000)
 #define SECONDS_MAX_NS	  UINT64_C(3600000000000)
@@ -313,11 +315,12 @@ static void look_at_threads(struct wait_stacks *stacks, enum raw_looks looks)
 static int64_t look_room_ns(struct wait_stacks *stacks, uint64_t now_ns)
 {
 	uint64_t part = stacks->keep_bytes ? KEPT_PART : LONG_PART;
+	int64_t most_ns = stacks->keep_bytes ? KEPT_SAVED_NS : SAVED_MOST_NS;
 
 	stacks->saved_ns += (int64_t)((now_ns - stacks->saved_at_ns) / part);
 	stacks->saved_at_ns = now_ns;
-	if (stacks->saved_ns > SAVED_MOST_NS)
-		stacks->saved_ns = SAVED_MOST_NS;
+	if (stacks->saved_ns > most_ns)
+		stacks->saved_ns = most_ns;
 	stacks->saved_at_ns = clock_mono_ns();
 	return stacks->saved_ns;
 }
@@ -447,6 +450,13 @@ static void tell_of_open(struct wait_stacks *stacks)
 	(void)eventfd_write(stacks->told_fd, 1);
 }
 
+static int look_after_ms(const struct wait_stacks *stacks)
+{
+	if (stacks->soon)
+		return SOON_MS;
+	return stacks->keep_bytes ? KEPT_LOOK_MS : LOOK_MS;
+}
+
 /* One wait for what is to be done, and that. Returns whether it was the last one. */
 static bool drain_once(struct wait_stacks *stacks)
 {
@@ -454,7 +464,7 @@ static bool drain_once(struct wait_stacks *stacks)
 	AUTO_FREE struct pollfd *fds = waited_for(stacks, &count);
 	bool stop;
 
-	(void)poll(fds, count, stacks->soon ? SOON_MS : LOOK_MS); /* an error is a time-out too */
+	(void)poll(fds, count, look_after_ms(stacks)); /* an error is a time-out too */
 	stacks->soon -= stacks->soon > 0;
 	stop = fds[0].revents & POLLIN;
 	pthread_mutex_lock(&stacks->mutex);
