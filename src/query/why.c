@@ -215,11 +215,13 @@ int hr_cause_get(struct hr_why *why, uint32_t index, struct hr_cause *out_cause)
 	int rc = read_check_row(why->trace, out_cause, sizeof(*out_cause), index,
 				why->why->root_count);
 	const struct why_root *root;
+	AUTO_FREE char *what = NULL;
 	struct hr_cause cause;
 
 	if (rc < 0)
 		return rc;
 	root = &why->why->roots[index];
+	what = report_why_what(root);
 	cause = (struct hr_cause){
 		.ns = root->ns,
 		.count = root->count,
@@ -228,7 +230,7 @@ int hr_cause_get(struct hr_why *why, uint32_t index, struct hr_cause *out_cause)
 		.who = who_of(&root->who),
 		.kept_off = who_of(&root->kept_off),
 		.works_for = who_of(&root->client),
-		.what = read_text(root->what),
+		.what = words_of(why, what),
 		.object = read_text(root->object),
 		.why = reason_text(why, root->why),
 		.inferred = reason_text(why, root->inferred),

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "report/check_int.h"
 #include "report/vocabulary.h"
+#include "report/why_reason.h"
 
 static const char *unit_name(enum model_unit unit)
 {
@@ -104,7 +105,7 @@ static void put_root(struct json *json, const char *key, const struct why_root *
 	json_print_u64(json, "ns", root->ns);
 	json_print_string(json, "kind", why_kind_name(root->kind));
 	report_json_thread(json, "who", &root->who);
-	json_print_string(json, "what", root->what);
+	report_json_what(json, root);
 	json_print_string(json, "object", root->object);
 	json_end_object(json);
 }

@@ -91,7 +91,7 @@ static void why_json_put_verdict(struct json *json, const struct why *why,
 		json_print_share(json, "share", root->ns, why_verdict_ns(why));
 		json_print_string(json, "kind", why_kind_name(root->kind));
 		report_json_thread(json, "who", &root->who);
-		json_print_string(json, "what", root->what);
+		report_json_what(json, root);
 		json_print_string(json, "object", root->object);
 		json_print_string(json, "class", why_wait_class_name(root->class));
 		json_print_u64(json, "count", root->count);

@@ -262,6 +262,26 @@ char *report_why_did(const char *what, const struct why_reason *why)
 	return *what ? xstrdup(what) : report_why_reason(why);
 }
 
+static bool reason_is_of_cpu(const struct why_reason *reason)
+{
+	return reason &&
+	       (reason->kind == WHY_REASON_QUOTA || reason->kind == WHY_REASON_QUOTA_PROBABLY ||
+		reason->kind == WHY_REASON_STOOD_STILL);
+}
+
+char *report_why_what(const struct why_root *root)
+{
+	return !*root->what && reason_is_of_cpu(root->why) ? report_why_reason(root->why)
+							   : xstrdup(root->what);
+}
+
+void report_json_what(struct json *json, const struct why_root *root)
+{
+	AUTO_FREE char *what = report_why_what(root);
+
+	json_print_string(json, "what", what);
+}
+
 char *report_why_hop_did(const struct why_hop *hop)
 {
 	if (hop->kept_off.tid)

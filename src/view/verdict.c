@@ -151,7 +151,7 @@ static void put_row(struct json *json, const struct view *view, const struct why
 	json_print_string(json, "kind", why_kind_name(root->kind));
 	json_print_string(json, "class", why_wait_class_name(root->class));
 	view_json_thread(json, "who", view, &root->who, why->end_ns - 1);
-	view_json_text(json, "what", root->what);
+	view_json_own_text(json, "what", report_why_what(root));
 	view_json_text(json, "object", root->object);
 	json_print_u64(json, "count", root->count);
 	json_print_u64(json, "longest_ns", root->longest_ns);
