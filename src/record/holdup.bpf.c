@@ -764,9 +764,7 @@ static int has_quota(struct task_struct *task)
 	return 0;
 }
 
-/* The recorder reads the file of this, and it is called for each thread of the machine. */
-SEC("iter.s/task")
-int on_each_task(struct bpf_iter__task *iter)
+static __always_inline int each_task(struct bpf_iter__task *iter, int tells_sleepers)
 {
 	struct task_struct *task = iter->task;
 	struct pt_regs *regs;
@@ -786,9 +784,23 @@ int on_each_task(struct bpf_iter__task *iter)
 				  (void *)iter +
 					  bpf_core_field_offset(struct bpf_iter__task, task)))
 		return 0;
-	if (control.tells_sleepers && BPF_CORE_READ(task, __state) & TASK_SLEEPS)
+	if (tells_sleepers && control.tells_sleepers && BPF_CORE_READ(task, __state) & TASK_SLEEPS)
 		tell_sleeper(task, address, regs, nr);
 	if (may_sleep(regs, control.calls[nr]) && sleeps_anew(task))
 		look_at_sleeper(task, address, regs, control.calls[nr]);
 	return 0;
+}
+
+/* The recorder reads the file of this, and it is called for each thread of the machine. */
+SEC("iter.s/task")
+int on_each_task(struct bpf_iter__task *iter)
+{
+	return each_task(iter, 0);
+}
+
+/* The same where calls that block are told of: it needs their ring. */
+SEC("iter.s/task")
+int on_each_task_lean(struct bpf_iter__task *iter)
+{
+	return each_task(iter, 1);
 }

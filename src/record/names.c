@@ -567,8 +567,8 @@ static const struct way both_ways = { NAMES_SINGLE_CALLS, true, attach_to_both, 
 /* Without it nobody tells what poll watches. */
 static void attach_to_threads(struct names_recorder *recorder)
 {
-	struct bpf_program *program =
-		bpf_object__find_program_by_name(recorder->object, NAMES_THREADS);
+	struct bpf_program *program = bpf_object__find_program_by_name(
+		recorder->object, recorder->is_lean ? NAMES_THREADS_LEAN : NAMES_THREADS);
 	int fd = program ? bpf_program__fd(program) : -1;
 
 	if (fd >= 0)

@@ -40,12 +40,17 @@ int names_load_failed(struct err *err, int rc)
 	return err_set(err, rc, "the kernel rejected the BPF program: %s", strerror(-rc));
 }
 
+static const char *names_threads_program(const char *name)
+{
+	return strcmp(name, NAMES_BLOCKS) == 0 ? NAMES_THREADS_LEAN : NAMES_THREADS;
+}
+
 static bool program_is_wanted(const char *program, const char *name, bool with_blocks,
 			      bool with_threads)
 {
 	return strcmp(program, name) == 0 || (with_blocks && strcmp(program, NAMES_BLOCKS) == 0) ||
-	       (with_threads &&
-		(strcmp(program, NAMES_THREADS) == 0 || strcmp(program, NAMES_BIRTHS) == 0));
+	       (with_threads && (strcmp(program, names_threads_program(name)) == 0 ||
+				 strcmp(program, NAMES_BIRTHS) == 0));
 }
 
 /* What only NAMES_BLOCKS fills takes 20 MiB of the kernel's memory. */

@@ -15,6 +15,7 @@ struct raw_control;
 #define NAMES_SINGLE_CALLS "on_one_exit"
 #define NAMES_BLOCKS	   "on_block"
 #define NAMES_THREADS	   "on_each_task"
+#define NAMES_THREADS_LEAN "on_each_task_lean" /* the same, with NAMES_BLOCKS alone */
 #define NAMES_BIRTHS	   "on_new_task"
 
 /* What the program is loaded for. */
