@@ -57,9 +57,8 @@
 #define LONG_NS		  UINT64_C(50000000) /* lean: who sleeps for longer has its stack fetched */
 #define LONG_MOST	  16		     /* in one look */
 #define SAVED_MOST_NS	  INT64_C(200000000)
-#define KEPT_SAVED_NS	  INT64_C(5000000) /* the same, where it is always on */
-#define LONG_PART	  50u		   /* looks take this part of the time at most, */
-#define KEPT_PART	  600u		   /* or this, where it is always on */
+#define LONG_PART	  50u  /* looks take this part of the time at most, */
+#define KEPT_PART	  200u /* or this, where it is always on */
 #define LOOKED_MOST	  1024
 #define SECOND_NS	  UINT64_C(1000000000)
 #define SECONDS_MAX_NS	  UINT64_C(3600000000000)
@@ -315,12 +314,11 @@ static void look_at_threads(struct wait_stacks *stacks, enum raw_looks looks)
 static int64_t look_room_ns(struct wait_stacks *stacks, uint64_t now_ns)
 {
 	uint64_t part = stacks->keep_bytes ? KEPT_PART : LONG_PART;
-	int64_t most_ns = stacks->keep_bytes ? KEPT_SAVED_NS : SAVED_MOST_NS;
 
 	stacks->saved_ns += (int64_t)((now_ns - stacks->saved_at_ns) / part);
 	stacks->saved_at_ns = now_ns;
-	if (stacks->saved_ns > most_ns)
-		stacks->saved_ns = most_ns;
+	if (stacks->saved_ns > SAVED_MOST_NS)
+		stacks->saved_ns = SAVED_MOST_NS;
 	stacks->saved_at_ns = clock_mono_ns();
 	return stacks->saved_ns;
 }
