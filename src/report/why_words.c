@@ -160,7 +160,8 @@ static void put_cpu_row(FILE *out, const struct why_row *row, const char *verb,
 	} else {
 		AUTO_FREE char *what = report_why_did(row->sum.what, row->sum.why);
 
-		fprintf(out, *what ? " (%s)" : "", what);
+		if (*what)
+			fprintf(out, " (%s)", what);
 	}
 }
 

@@ -320,11 +320,12 @@ static bool set_python_with(const struct futex *futex)
 static bool is_python_shared(const struct futex *futex)
 {
 	struct python_holder holders[HOLDERS_MAX];
+	size_t count;
 
-	return !futex->is_private && sem_fits(futex) &&
-	       set_python_holders(futex, "Python multiprocessing lock", holders,
-				  python_shared_holders(futex->asleep, futex->address, holders,
-							HOLDERS_MAX));
+	if (futex->is_private || !sem_fits(futex))
+		return false;
+	count = python_shared_holders(futex->asleep, futex->address, holders, HOLDERS_MAX);
+	return set_python_holders(futex, "Python multiprocessing lock", holders, count);
 }
 
 /* Who made the lock's semaphore 0 is noted by an RLock alone. */

@@ -63,14 +63,14 @@ uint32_t charge_reason(struct charger *charger, enum why_reason_kind kind)
 uint32_t charge_unsure(struct charger *charger, uint32_t unsure)
 {
 	const struct why_reason reason = { .kind = WHY_REASON_UNSURE, .number = unsure };
-	uint32_t *memo =
-		unsure < ARRAY_LEN(charger->unsure_memo) ? &charger->unsure_memo[unsure] : NULL;
+	uint32_t id = unsure < ARRAY_LEN(charger->unsure_memo) ? charger->unsure_memo[unsure] : 0;
 
-	if (memo && *memo)
-		return *memo;
-	if (memo)
-		return *memo = why_reason_id(why_reason_keep(charger->query->why, &reason));
-	return why_reason_id(why_reason_keep(charger->query->why, &reason));
+	if (id)
+		return id;
+	id = why_reason_id(why_reason_keep(charger->query->why, &reason));
+	if (unsure < ARRAY_LEN(charger->unsure_memo))
+		charger->unsure_memo[unsure] = id;
+	return id;
 }
 
 static uint32_t root_of(struct charger *charger, const struct root *key)

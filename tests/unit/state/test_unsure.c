@@ -440,8 +440,7 @@ static void an_interrupt_sent_in_a_switch_is_of_who_leaves(void **unused)
 				     " 40 cpu0 waking 7\n"
 				     " 60 cpu0 switch 8(blocked) 7\n");
 
-	assert_string_equal(track_of(told, 7),
-			    "0 running, 10 futex, 20 blocked, 40 queued/0 - 60");
+	assert_string_equal(track_of(told, 7), "0 running, 10 futex, 20 blocked, 40 queued/0 - 60");
 	assert_string_equal(cpu_of(told, 0), "0 7, 20 8 - 60");
 	told_free(told);
 }
