@@ -365,13 +365,12 @@ static void a_hundred_small_rows_of_one_kind_are_one_large_row(void **unused)
 /* The roots that charge.c can make of one target, another thread and hardware. */
 static size_t possible_roots(struct why_root *roots)
 {
+	static const struct why_reason reason = { .kind = WHY_REASON_EXPECTED, .object = "r" };
 	const struct why_thread whos[] = { BUILD, XINIT, NOONE };
 	size_t count = 0;
 
 	for (enum why_kind kind = 0; kind < WHY_KIND_COUNT; kind++) {
 		for (size_t i = 0; i < 3 * 4 * 2; i++) {
-			const struct why_reason reason = { .kind = WHY_REASON_EXPECTED,
-							   .object = "r" };
 			struct why_root root = { .ns = MS,
 						 .kind = kind,
 						 .class = (enum why_class)(i / 3 % 4),
