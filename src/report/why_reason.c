@@ -3,7 +3,7 @@
  *
  * In the templates stand, after a '%': C call, O object, N name, W who; B what somebody did ("called
  * close()", "ended"); D the same without a call; I the inner reason; K " of " before the object, where it
- * has one; F how the call failed; Q quota and period; # a number.
+ * has one; F how the call failed; Q quota and period; M, P and Z what is known of sleeps; # a number.
  */
 #include "report/why_reason.h"
 
@@ -16,6 +16,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "report/vocabulary.h"
+
+#define NOTHING_DONE "between which nothing was done"
 
 static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_CPU_UNKNOWN] = "the CPU it waited for is not known",
@@ -58,20 +60,12 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 		"it alone woke up and ran when %C() had timed out and was not called again",
 	[WHY_REASON_TIMED_OUT] = "it %B when %C() had timed out and was not called again",
 	[WHY_REASON_FOUND_LATE] = "it %B when %C() had timed out and still found something",
-	[WHY_REASON_SLEEPS_ENDED] =
-		"it alone %D as %# equal sleeps in %C() ended, between which nothing was done: "
-		"what they were for is in memory, and not recorded",
-	[WHY_REASON_TIMEOUTS_ENDED] =
-		"it alone %D as %# equal time-outs in %C() ended, between which nothing was done: "
-		"what they were for is in memory, and not recorded",
-	[WHY_REASON_FILE_SLEEPS_ENDED] =
-		"it alone %D as %# equal sleeps in %C() ended, between which nothing was done: "
-		"what they were for is in a file that both have mapped, and not recorded",
-	[WHY_REASON_FILE_TIMEOUTS_ENDED] =
-		"it alone %D as %# equal time-outs in %C() ended, between which nothing was done: "
-		"what they were for is in a file that both have mapped, and not recorded",
-	[WHY_REASON_WROTE_MEMORY] = "it alone %B to write into its memory as %# sleeps in %C() "
-				    "ended, between which nothing was done",
+	[WHY_REASON_SLEEPS_ENDED] = "it alone %D as %# equal sleeps in %C() ended, %M",
+	[WHY_REASON_TIMEOUTS_ENDED] = "it alone %D as %# equal time-outs in %C() ended, %M",
+	[WHY_REASON_FILE_SLEEPS_ENDED] = "it alone %D as %# equal sleeps in %C() ended, %P",
+	[WHY_REASON_FILE_TIMEOUTS_ENDED] = "it alone %D as %# equal time-outs in %C() ended, %P",
+	[WHY_REASON_WROTE_MEMORY] =
+		"it alone %B to write into its memory as %# sleeps in %C() ended, %Z",
 	[WHY_REASON_SEVERAL] = "calls failed, or waits went on, until they did something",
 };
 
@@ -148,6 +142,17 @@ static void reason_put_part(FILE *out, const struct why_reason *reason, char par
 		break;
 	case 'F':
 		reason_put_failure(out, reason);
+		break;
+	case 'M':
+		fputs(NOTHING_DONE ": what they were for is in memory, and not recorded", out);
+		break;
+	case 'P':
+		fputs(NOTHING_DONE
+		      ": what they were for is in a file that both have mapped, and not recorded",
+		      out);
+		break;
+	case 'Z':
+		fputs(NOTHING_DONE, out);
 		break;
 	case 'Q':
 		fprintf(out, "%s in each %s", text_duration(reason->quota_ns).s,
