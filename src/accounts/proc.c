@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "proc/proc.h"
 #include "proc/stat.h"
 
 #define NS_PER_S 1000000000u
@@ -154,10 +155,9 @@ void delays_proc_cgroup(int32_t tgid, char *path, size_t bytes)
 	snprintf(name, sizeof(name), "/proc/%d/cgroup", tgid);
 	if (delays_proc_read(name, text, sizeof(text)) <= 0)
 		return;
-	line = strstr(text, "0::");
-	if (!line || (line != text && line[-1] != '\n') || strncmp(line, "0::/\n", 5) == 0)
-		line = text;
-	line = strchr(line, '/');
+	line = proc_cgroup_path(text, "");
+	if (!line || strncmp(line, "/\n", 2) == 0)
+		line = strchr(text, '/');
 	if (!line)
 		return;
 	length = strcspn(line, "\n");

@@ -173,6 +173,36 @@ bool proc_read_thread(int proc_fd, int32_t tgid, int32_t tid, struct proc_thread
 	return true;
 }
 
+/* Is it among "cpu,cpuacct", which ends with ':'? The list of the unified hierarchy is empty. */
+static bool is_in_list(const char *list, const char *controller)
+{
+	size_t length = strlen(controller);
+
+	for (;;) {
+		if (strncmp(list, controller, length) == 0 &&
+		    (list[length] == ',' || list[length] == ':'))
+			return true;
+		list += strcspn(list, ",:\n");
+		if (*list != ',')
+			return false;
+		list++;
+	}
+}
+
+const char *proc_cgroup_path(const char *text, const char *controller)
+{
+	const char *end;
+
+	for (; (end = strchr(text, '\n')); text = end + 1) {
+		const char *list = strchr(text, ':');
+		const char *path = list && list < end ? strchr(list + 1, ':') : NULL;
+
+		if (path && path < end && is_in_list(list + 1, controller))
+			return path + 1;
+	}
+	return NULL;
+}
+
 void proc_read_cgroup(int proc_fd, int32_t tgid, char *out, size_t room)
 {
 	char path[32], text[4096];
@@ -182,10 +212,8 @@ void proc_read_cgroup(int proc_fd, int32_t tgid, char *out, size_t room)
 	snprintf(path, sizeof(path), "%d/cgroup", tgid);
 	if (proc_read(proc_fd, path, text, sizeof(text)) <= 0)
 		return;
-	from = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
-	if (from) {
-		from = strchr(from, '/');
-	} else { /* "7:cpu,cpuacct:/path" */
+	from = proc_cgroup_path(text, "");
+	if (!from) { /* "7:cpu,cpuacct:/path" */
 		from = strchr(text, ':');
 		from = from ? strchr(from + 1, ':') : NULL;
 		from = from ? from + 1 : NULL;

@@ -58,6 +58,12 @@ int32_t proc_parse_vtid(const char *status);
 /* Number of the pid namespace of a process; 0 = we may not see it. */
 uint64_t proc_pid_namespace(int proc_fd, int32_t tgid);
 
+/*
+ * The path in a text of /proc/PID/cgroup: of the hierarchy of that controller, "" = the unified one. A view into the text, up to
+ * the end of its line; NULL = there is none. A line that is not whole does not count.
+ */
+const char *proc_cgroup_path(const char *text, const char *controller);
+
 /* Path in the unified hierarchy, else in the first one; "" when unknown. */
 void proc_read_cgroup(int proc_fd, int32_t tgid, char *out, size_t room);
 

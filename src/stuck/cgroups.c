@@ -15,34 +15,33 @@
 #define PATH_BYTES 1024
 #define LEVELS_MAX 32
 
-/* A controller's line of /proc/PID/cgroup, and where its files are. */
+/* A controller, and where its files are. */
 struct hierarchy {
-	const char *marker; /* ":cpu," or ":cpu:" ... */
+	const char *controller; /* "" = of the unified hierarchy */
 	const char *root;
 };
 
 static const struct hierarchy freezers[] = {
-	{ ":freezer:", "/sys/fs/cgroup/freezer" },
-	{ "0::", "/sys/fs/cgroup" },
-	{ "0::", "/sys/fs/cgroup/unified" },
+	{ "freezer", "/sys/fs/cgroup/freezer" },
+	{ "", "/sys/fs/cgroup" },
+	{ "", "/sys/fs/cgroup/unified" },
 };
 
 static const struct hierarchy quotas[] = {
-	{ ":cpu:", "/sys/fs/cgroup/cpu" },
-	{ ":cpu,cpuacct:", "/sys/fs/cgroup/cpu,cpuacct" },
-	{ "0::", "/sys/fs/cgroup" },
-	{ "0::", "/sys/fs/cgroup/unified" },
+	{ "cpu", "/sys/fs/cgroup/cpu" },
+	{ "cpu", "/sys/fs/cgroup/cpu,cpuacct" },
+	{ "", "/sys/fs/cgroup" },
+	{ "", "/sys/fs/cgroup/unified" },
 };
 
 /* The path of the cgroup below its root; false = the process has none there. */
-static bool cgroup_path(const char *text, const char *marker, char path[PATH_BYTES])
+static bool cgroup_path(const char *text, const char *controller, char path[PATH_BYTES])
 {
-	const char *at = strstr(text, marker);
+	const char *at = proc_cgroup_path(text, controller);
 	size_t length;
 
 	if (!at)
 		return false;
-	at += strlen(marker);
 	length = strcspn(at, "\n");
 	if (at[0] != '/' || length >= PATH_BYTES || strstr(at, "/..") == at)
 		return false;
@@ -65,7 +64,7 @@ bool cgroup_is_frozen(struct look *look, struct process *process)
 	if (look_file(look, process, "cgroup", own, sizeof(own)) <= 0)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(freezers); i++) {
-		if (!cgroup_path(own, freezers[i].marker, path))
+		if (!cgroup_path(own, freezers[i].controller, path))
 			continue;
 		if (cgroup_read(freezers[i].root, path, "freezer.state", text) &&
 		    strncmp(text, "FROZEN", 6) == 0)
@@ -121,7 +120,7 @@ bool cgroup_quota(struct look *look, struct process *process, char *text, size_t
 	if (look_file(look, process, "cgroup", own, sizeof(own)) <= 0)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(quotas); i++) {
-		if (cgroup_path(own, quotas[i].marker, path) &&
+		if (cgroup_path(own, quotas[i].controller, path) &&
 		    quota_above(quotas[i].root, path, text, bytes))
 			return true;
 	}

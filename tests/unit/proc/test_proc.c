@@ -111,6 +111,21 @@ static void this_thread_is_found(void **unused)
 	assert_false(proc_read_thread(proc_fd, 0x7ffffff0, 0x7ffffff0, &thread));
 }
 
+/* Who may make cgroups may call them anything. */
+static void a_cgroup_is_that_of_its_line(void **unused)
+{
+	const char *text = "9:freezer:/a0::/b\n7:cpu,cpuacct:/c:cpu:/d\n0::/e\n";
+
+	assert_ptr_equal(proc_cgroup_path(text, ""), strstr(text, "/e"));
+	assert_ptr_equal(proc_cgroup_path(text, "cpu"), strstr(text, "/c:cpu"));
+	assert_ptr_equal(proc_cgroup_path(text, "cpuacct"), strstr(text, "/c:cpu"));
+	assert_ptr_equal(proc_cgroup_path(text, "freezer"), strstr(text, "/a0"));
+	assert_null(proc_cgroup_path(text, "cp"));
+	assert_null(proc_cgroup_path(text, "c:cpu"));
+	assert_null(proc_cgroup_path("9:freezer:/a0::/b\n0::/e", "")); /* cut */
+	assert_null(proc_cgroup_path("", ""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +135,7 @@ int main(void)
 		cmocka_unit_test(fields_have_the_numbers_of_the_manual_page),
 		cmocka_unit_test(a_number_of_a_container_is_the_innermost),
 		cmocka_unit_test(this_thread_is_found),
+		cmocka_unit_test(a_cgroup_is_that_of_its_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
