@@ -425,11 +425,9 @@ static void look_at_threads(struct names_recorder *recorder)
 		look_at_more(recorder);
 }
 
-/* Hand on what the programs tell, and look at all threads. */
+/* Look at all threads, and hand on what the programs tell. The ring is empty: a look tells what it tells once. */
 static void look_at_all(struct names_recorder *recorder, bool is_last)
 {
-	/* So that there is room for what the look tells: it tells it once. */
-	(void)ring_buffer__consume(recorder->ring);
 	look_at_threads(recorder);
 	(void)ring_buffer__consume(recorder->ring);
 	if (recorder->locks)

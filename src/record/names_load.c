@@ -78,7 +78,7 @@ static void set_size(struct bpf_object *object, const char *name, uint64_t want,
 		(void)bpf_map__set_max_entries(map, size);
 }
 
-/* For always less memory is taken than for a recording: what is in the rings is taken out 20 times a second. */
+/* For always less memory is taken than for a recording: a ring that is a quarter full wakes who takes it out. */
 static void size_maps(struct bpf_object *object, uint64_t keep_bytes)
 {
 	set_size(object, "blocks", keep_bytes / 8, 64u << 10, 16u << 20);

@@ -316,10 +316,9 @@ static int64_t look_room_ns(struct wait_stacks *stacks, uint64_t now_ns)
 	uint64_t part = stacks->keep_bytes ? KEPT_PART : LONG_PART;
 
 	stacks->saved_ns += (int64_t)((now_ns - stacks->saved_at_ns) / part);
-	stacks->saved_at_ns = now_ns;
 	if (stacks->saved_ns > SAVED_MOST_NS)
 		stacks->saved_ns = SAVED_MOST_NS;
-	stacks->saved_at_ns = clock_mono_ns();
+	stacks->saved_at_ns = now_ns;
 	return stacks->saved_ns;
 }
 
