@@ -151,13 +151,7 @@ static void walk_tail(struct tl_classed *classed, uint64_t time)
 /* When the entry behind the piece at hand begins; UINT64_MAX: there is none. */
 static uint64_t next_piece_ns(const struct tl_classed *classed)
 {
-	const struct track *track = classed->track;
-
-	if (classed->piece + 1 < track->chunk_count)
-		return track->chunks[classed->piece + 1].start;
-	if (classed->piece + 1 == track->chunk_count && track->count > track->base)
-		return track->tail[0].time;
-	return UINT64_MAX;
+	return track_piece_start(classed->track, (uint64_t)classed->piece + 1);
 }
 
 static void walk_to(struct tl_classed *classed, uint64_t time)

@@ -123,7 +123,7 @@ const struct chunk_classes *decoded_chunk(struct tl_decoded *decoded,
 	kept->key = key;
 	kept->used = true;
 	decode(kept, timeline, track, index, classes);
-	decoded->all = vec_room(decoded->all, decoded->count, &decoded->cap, sizeof(*decoded->all));
+	decoded->all = vec_room(decoded->all, decoded->count, &decoded->cap, sizeof(struct kept *));
 	map_put(&decoded->index, key, decoded->count);
 	decoded->all[decoded->count++] = kept;
 	decoded->bytes += kept_bytes(kept);

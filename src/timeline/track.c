@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "timeline/seal.h"
 #include "timeline/timeline.h"
 
@@ -22,25 +23,17 @@ void track_fini(struct track *track)
 
 uint32_t track_piece(const struct track *track, uint64_t time)
 {
-	uint32_t low = 0, high = track->chunk_count;
+	size_t before;
 
 	if (track->count > track->base && (!track->chunk_count || track->tail[0].time < time))
 		return track->chunk_count;
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (track->chunks[middle].start < time)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	before = SEARCH_FROM(track->chunks, track->chunk_count, start, time);
+	return before ? (uint32_t)before - 1 : 0;
 }
 
 #define STRETCH_PIECES 2 /* before and behind one, that an interval may lie in */
 
-/* Where piece 'index' begins; behind the last one is no end. */
-static uint64_t piece_start(const struct track *track, uint64_t index)
+uint64_t track_piece_start(const struct track *track, uint64_t index)
 {
 	if (index < track->chunk_count)
 		return track->chunks[index].start;
@@ -51,9 +44,9 @@ static uint64_t piece_start(const struct track *track, uint64_t index)
 static bool may_hold(const struct track *track, uint64_t least, uint64_t piece)
 {
 	uint64_t first = piece > STRETCH_PIECES ? piece - STRETCH_PIECES : 0;
-	uint64_t begin = first ? piece_start(track, first) : 0;
+	uint64_t begin = first ? track_piece_start(track, first) : 0;
 
-	return piece_start(track, piece + STRETCH_PIECES + 1) - begin >= least;
+	return track_piece_start(track, piece + STRETCH_PIECES + 1) - begin >= least;
 }
 
 bool track_stretch(const struct track *track, uint64_t least, uint64_t from, uint64_t to,
@@ -62,16 +55,16 @@ bool track_stretch(const struct track *track, uint64_t least, uint64_t from, uin
 	uint64_t piece = track_piece(track, from + 1);
 	bool is_first = true;
 
-	while (piece_start(track, piece) < to && !may_hold(track, least, piece)) {
+	while (track_piece_start(track, piece) < to && !may_hold(track, least, piece)) {
 		is_first = false;
 		piece++;
 	}
-	if (from >= to || (!is_first && piece_start(track, piece) >= to))
+	if (from >= to || (!is_first && track_piece_start(track, piece) >= to))
 		return false;
-	*out_from = is_first ? from : piece_start(track, piece);
-	while (piece_start(track, piece) < to && may_hold(track, least, piece))
+	*out_from = is_first ? from : track_piece_start(track, piece);
+	while (track_piece_start(track, piece) < to && may_hold(track, least, piece))
 		piece++;
-	*out_to = piece_start(track, piece) < to ? piece_start(track, piece) : to;
+	*out_to = track_piece_start(track, piece) < to ? track_piece_start(track, piece) : to;
 	return *out_from < *out_to;
 }
 

@@ -75,6 +75,9 @@ static inline void track_append(struct track *track, uint64_t time, uint32_t wor
 /* The last piece that begins before 'time' (a chunk; chunk_count: the tail); the first one when none does. */
 uint32_t track_piece(const struct track *track, uint64_t time);
 
+/* Where piece 'index' begins, UINT64_MAX behind the last one. */
+uint64_t track_piece_start(const struct track *track, uint64_t index);
+
 /*
  * A stretch of [from, to) in which an interval of 'least' may lie: chunks that are too short for that are
  * left out. False: there is no other one. A longer interval that many chunks lie in may be missed. ns since the origin.

@@ -223,6 +223,18 @@ bool asks_of_process(struct query *query, uint32_t slot, uint32_t index, const s
 		     struct asks_run *out_run);
 void process_asks_fini(struct asks_runs *runs);
 
+/* The calls of a thread in the window, one after the other, as far as it is known. */
+struct asks_calls {
+	struct tl_iter iter;
+	uint32_t call; /* of the last one: which, and when it began */
+	uint64_t call_ns;
+};
+
+void asks_calls_begin(struct asks_calls *calls, struct query *query, uint32_t slot);
+
+/* The next one; '*out_end' is the interval that begins as it ended. False = there are no more. */
+bool asks_calls_next(struct asks_calls *calls, struct tl_interval *out_end);
+
 /* asks_process_looks.c: the same of looks at a file, until that has changed. */
 bool asks_of_process_looks(struct query *query, uint32_t slot, uint32_t index,
 			   const struct wait *nap, struct asks_run *out_run);

@@ -46,39 +46,51 @@ static int by_end(const void *left, const void *right)
 	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
+void asks_calls_begin(struct asks_calls *calls, struct query *query, uint32_t slot)
+{
+	calls->call = 0;
+	calls->call_ns = 0;
+	tl_iter_begin(&calls->iter, query->tl, &query->tl->threads[slot]->track, query->start_ns,
+		      query_known_ns(query, slot));
+}
+
+bool asks_calls_next(struct asks_calls *calls, struct tl_interval *out_end)
+{
+	calls->call = 0;
+	while (tl_iter_entry(&calls->iter, out_end)) {
+		if (word_kind(out_end->word) == WORD_SYSCALL &&
+		    calls->call != word_plain(out_end->word)) {
+			calls->call = word_plain(out_end->word);
+			calls->call_ns = out_end->start_ns;
+		}
+		if (word_kind(out_end->word) == WORD_USER && calls->call)
+			return true;
+	}
+	return false;
+}
+
 static void add_asks(struct query *query, uint32_t slot, struct process_asks *process)
 {
-	const struct tl_thread *thread = query->tl->threads[slot];
+	struct asks_calls calls;
 	struct tl_interval in;
-	struct tl_iter iter;
-	uint32_t call = 0;
-	uint64_t call_ns = 0;
 
-	tl_iter_begin(&iter, query->tl, &thread->track, query->start_ns,
-		      query_known_ns(query, slot));
-	while (process->count < ASKS_MAX && tl_iter_entry(&iter, &in)) {
-		enum outcome outcome;
+	asks_calls_begin(&calls, query, slot);
+	while (process->count < ASKS_MAX && asks_calls_next(&calls, &in)) {
+		uint32_t call = calls.call, error = word_error(in.word);
+		enum outcome outcome = asks_outcome(query, call, in.word);
 
-		if (word_kind(in.word) == WORD_SYSCALL && call != word_plain(in.word)) {
-			call = word_plain(in.word);
-			call_ns = in.start_ns;
-		}
-		if (word_kind(in.word) != WORD_USER || !call)
+		if (asks_is_watch(query, call) ||
+		    (outcome != GOT_IT &&
+		     (outcome != IN_VAIN || !asks_has_reason(query, call, error))))
 			continue;
-		outcome = asks_outcome(query, call, in.word);
-		if (!asks_is_watch(query, call) &&
-		    (outcome == GOT_IT ||
-		     (outcome == IN_VAIN && asks_has_reason(query, call, word_error(in.word))))) {
-			process->asks = vec_room(process->asks, process->count, &process->cap,
-						 sizeof(*process->asks));
-			process->asks[process->count++] = (struct ask){
-				.start_ns = call_ns,
-				.end_ns = in.start_ns,
-				.what = { call, word_error(in.word), word_was_about(in.word) },
-				.outcome = (uint8_t)outcome,
-			};
-		}
-		call = 0;
+		process->asks = vec_room(process->asks, process->count, &process->cap,
+					 sizeof(*process->asks));
+		process->asks[process->count++] = (struct ask){
+			.start_ns = calls.call_ns,
+			.end_ns = in.start_ns,
+			.what = { call, error, word_was_about(in.word) },
+			.outcome = (uint8_t)outcome,
+		};
 	}
 }
 

@@ -21,6 +21,7 @@
 
 #include "analyse/why/asks_int.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 #define LOOKS_MAX 400000u /* of a process */
 #define THREADS	  4096u	  /* of one process, looked at */
@@ -73,30 +74,19 @@ static int by_end(const void *left, const void *right)
 
 static void add_looks(struct query *query, uint32_t slot, struct process_looks *process)
 {
-	const struct tl_thread *thread = query->tl->threads[slot];
+	struct asks_calls calls;
 	struct tl_interval in;
-	struct tl_iter iter;
-	uint64_t call_ns = 0;
-	uint32_t call = 0;
 
-	tl_iter_begin(&iter, query->tl, &thread->track, query->start_ns,
-		      query_known_ns(query, slot));
-	while (process->count < LOOKS_MAX && tl_iter_entry(&iter, &in)) {
-		if (word_kind(in.word) == WORD_SYSCALL && call != word_plain(in.word)) {
-			call = word_plain(in.word);
-			call_ns = in.start_ns;
-		}
-		if (word_kind(in.word) != WORD_USER || !call)
+	asks_calls_begin(&calls, query, slot);
+	while (process->count < LOOKS_MAX && asks_calls_next(&calls, &in)) {
+		if (!word_was_about(in.word) || word_error(in.word) ||
+		    !asks_sees_content(query, calls.call))
 			continue;
-		if (word_was_about(in.word) && !word_error(in.word) &&
-		    asks_sees_content(query, call)) {
-			process->looks = vec_room(process->looks, process->count, &process->cap,
-						  sizeof(*process->looks));
-			process->looks[process->count++] =
-				(struct process_look){ call_ns, in.start_ns,
-						       word_was_about(in.word), call };
-		}
-		call = 0;
+		process->looks = vec_room(process->looks, process->count, &process->cap,
+					  sizeof(*process->looks));
+		process->looks[process->count++] =
+			(struct process_look){ calls.call_ns, in.start_ns, word_was_about(in.word),
+					       calls.call };
 	}
 }
 
@@ -132,17 +122,7 @@ static struct process_looks *looks_of(struct query *query, uint32_t slot)
 /* Index behind the last one that had ended by 'time_ns'. */
 static size_t ended_by(const struct process_looks *process, uint64_t time_ns)
 {
-	size_t low = 0, high = process->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (process->looks[middle].end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SEARCH_BEHIND(process->looks, process->count, end_ns, time_ns);
 }
 
 /* The next look at the same file; the count = there is none. */

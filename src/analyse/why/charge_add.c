@@ -5,15 +5,10 @@
 #include <string.h>
 
 #include "analyse/why/charge_add.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "event/stacks.h"
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-	return hash ^ (hash >> 31);
-}
 
 uint32_t charge_text(struct charger *charger, const char *text)
 {
@@ -76,11 +71,12 @@ uint32_t charge_unsure(struct charger *charger, uint32_t unsure)
 static uint32_t root_of(struct charger *charger, const struct root *key)
 {
 	uint64_t hash =
-		mix(mix(mix(mix(key->kind, key->class), key->slot), key->what), key->object);
+		hash_mix(hash_mix(hash_mix(hash_mix(key->kind, key->class), key->slot), key->what),
+			 key->object);
 	uint64_t *found;
 	uint32_t *memo;
 
-	hash = mix(mix(hash, key->reason), key->inferred);
+	hash = hash_mix(hash_mix(hash, key->reason), key->inferred);
 	memo = &charger->root_memo[hash >> 40 & (MEMO - 1)];
 	if (*memo && same_root(&charger->roots[*memo - 1], key))
 		return *memo - 1;
@@ -102,7 +98,7 @@ static uint32_t root_of(struct charger *charger, const struct root *key)
 static void add_flow(struct charger *charger, uint32_t root, uint32_t node, uint64_t ns)
 {
 	uint64_t key = (uint64_t)root << 32 | node;
-	struct flow_memo *memo = &charger->flow_memo[mix(0, key) >> 20 & (MEMO - 1)];
+	struct flow_memo *memo = &charger->flow_memo[hash_mix(0, key) >> 20 & (MEMO - 1)];
 	uint64_t *found;
 
 	if (memo->flow && memo->key == key) {
@@ -197,11 +193,13 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 		.count = 1,
 	};
 	uint64_t hash =
-		mix(mix(mix(mix(key.parent, key.slot), key.what), key.object), key.woken_by);
+		hash_mix(hash_mix(hash_mix(hash_mix(key.parent, key.slot), key.what), key.object),
+			 key.woken_by);
 	uint64_t *found;
 
-	hash = mix(mix(mix(mix(hash, key.waker), key.lock), key.owner), key.inferred);
-	hash = mix(hash, key.helper);
+	hash = hash_mix(hash_mix(hash_mix(hash_mix(hash, key.waker), key.lock), key.owner),
+			key.inferred);
+	hash = hash_mix(hash, key.helper);
 	while ((found = map_find(&charger->node_index, hash))) {
 		struct node *node = &charger->nodes[*found];
 
@@ -252,8 +250,9 @@ uint32_t charge_hop(struct charger *charger, const struct place *place, uint32_t
 	key.kind = wait->waker.kind;
 	key.signal = wait->waker.signal;
 	key.woken = wait->woken_ns != 0;
-	hash = mix(mix(mix(key.parent, key.slot), key.in), key.object);
-	hash = mix(mix(mix(mix(hash, key.word), key.waker), key.owner), key.inferred);
+	hash = hash_mix(hash_mix(hash_mix(key.parent, key.slot), key.in), key.object);
+	hash = hash_mix(hash_mix(hash_mix(hash_mix(hash, key.word), key.waker), key.owner),
+			key.inferred);
 	memo = &charger->hop_memo[hash >> 20 & (MEMO - 1)];
 	if (memo->node && memcmp(&memo->key, &key, sizeof(key)) == 0) {
 		charger->nodes[memo->node - 1].count++;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/why/why.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "timeline/timeline.h"
@@ -69,12 +70,6 @@ const char *why_reason_name(enum why_reason_kind kind)
 	return (unsigned int)kind < WHY_REASON_KINDS ? names[kind] : "none";
 }
 
-static uint64_t reason_mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-	return hash ^ (hash >> 31);
-}
-
 /* The text becomes the result's own. Returns its number. */
 static uint32_t reason_own_text(struct why *why, const char **text)
 {
@@ -105,22 +100,23 @@ const struct why_reason *why_reason_keep(struct why *why, const struct why_reaso
 		return NULL;
 	own = *reason;
 	own.inner = why_reason_keep(why, reason->inner);
-	hash = reason_mix(own.kind, (uint64_t)own.number << 32 | (uint32_t)own.who.tid);
-	hash = reason_mix(hash, (uint64_t)own.did << 1 | own.by_timer);
-	hash = reason_mix(reason_mix(hash, own.quota_ns), own.period_ns);
-	hash = reason_mix(hash, reason_own_text(why, &own.who.comm));
-	hash = reason_mix(hash, reason_own_text(why, &own.call));
-	hash = reason_mix(hash, reason_own_text(why, &own.object));
-	hash = reason_mix(hash, reason_own_text(why, &own.name));
-	hash = reason_mix(hash, reason_own_text(why, &own.by));
-	hash = reason_mix(hash, why_reason_id(own.inner));
+	hash = hash_mix(own.kind, (uint64_t)own.number << 32 | (uint32_t)own.who.tid);
+	hash = hash_mix(hash, (uint64_t)own.did << 1 | own.by_timer);
+	hash = hash_mix(hash_mix(hash, own.quota_ns), own.period_ns);
+	hash = hash_mix(hash, reason_own_text(why, &own.who.comm));
+	hash = hash_mix(hash, reason_own_text(why, &own.call));
+	hash = hash_mix(hash, reason_own_text(why, &own.object));
+	hash = hash_mix(hash, reason_own_text(why, &own.name));
+	hash = hash_mix(hash, reason_own_text(why, &own.by));
+	hash = hash_mix(hash, why_reason_id(own.inner));
 	/* Equal hashes of different reasons: take the next number. */
 	for (; (found = map_find(&reasons->by_hash, hash)); hash++) {
 		if (reason_is_same(reasons->at[*found], &own))
 			return reasons->at[*found];
 	}
 	map_put(&reasons->by_hash, hash, reasons->count);
-	reasons->at = vec_room(reasons->at, reasons->count, &reasons->cap, sizeof(*reasons->at));
+	reasons->at =
+		vec_room(reasons->at, reasons->count, &reasons->cap, sizeof(struct why_reason *));
 	own.id = (uint32_t)reasons->count + 1;
 	reasons->at[reasons->count] = xmalloc(sizeof(own));
 	*reasons->at[reasons->count] = own;
