@@ -799,7 +799,9 @@ static void keep_whole_lines(int fd)
 			break;
 		}
 	}
-	(void)ftruncate(fd, size); /* else the reader says that a line is damaged */
+	/* Else the reader says that a line is damaged. */
+	if (ftruncate(fd, size) < 0)
+		return;
 }
 
 int stack_names_begin(const struct stack_names_from *from, const struct stack_sampling *sampling,

@@ -82,7 +82,7 @@ static struct table read_table(const char *folder, const char *name)
 	struct table table = { .bytes = xcalloc(1, 65536) };
 
 	assert_non_null(file);
-	(void)fread(table.bytes, 1, 65535, file);
+	assert_true(fread(table.bytes, 1, 65535, file) > 0);
 	fclose(file);
 	parse(&table);
 	return table;

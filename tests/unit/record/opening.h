@@ -33,6 +33,13 @@ struct opening {
 	int hold_fd; /* closed = the child ends */
 };
 
+/* A second descriptor, which stays open. */
+static inline void opening_dup(int fd)
+{
+	if (dup(fd) < 0)
+		return; /* nor was the first one open */
+}
+
 static inline void opening_tcp(int family)
 {
 	int listener = socket(family, SOCK_STREAM, 0);
@@ -47,7 +54,7 @@ static inline void opening_tcp(int family)
 	    listen(listener, 5) || getsockname(listener, (struct sockaddr *)&address, &bytes) ||
 	    connect(client, (struct sockaddr *)&address, bytes))
 		return; /* no such family here */
-	(void)dup(accept(listener, NULL, NULL));
+	opening_dup(accept(listener, NULL, NULL));
 }
 
 static inline void opening_unix(const char *name)
@@ -93,7 +100,7 @@ static inline void opening_files(const char *dir)
 	snprintf(path, sizeof(path), "%s/gone", dir);
 	fd = open(path, O_RDWR | O_CREAT, 0600);
 	unlink(path);
-	(void)dup(fd); /* named after it went */
+	opening_dup(fd); /* named after it went */
 	(void)dup2(fd, 200);
 	(void)fcntl(fd, F_DUPFD, 210);
 	snprintf(path, sizeof(path), "%s/fifo", dir);
