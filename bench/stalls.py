@@ -140,8 +140,8 @@ def run(args, folder, program):
                 right = bool(row) and is_explained(row)
                 held_s = (row["window"]["end_ns"] - row["window"]["start_ns"]) / 1e9 if row else 0
                 taken, explained, long = taken + bool(row), explained + right, long + (held_s >= args.holds)
-                print("stall %d: %s, %s, %.1f s" % (number + 1, "a snapshot" if row else "none",
-                                                   "explained" if right else "NOT explained", held_s), file=sys.stderr, flush=True)
+                print("stall %d: %s, %s, %.1f s%s" % (number + 1, "a snapshot" if row else "none", "explained" if right else "NOT explained", held_s,
+                                                     ": " + row["verdict"] if row and not right else ""), file=sys.stderr, flush=True)
         process.stdin.close()
         process.wait()
         now = status()

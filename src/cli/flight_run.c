@@ -133,9 +133,8 @@ static void explain_done(struct running *run, const char *verdict)
 	explain_next(run);
 }
 
-static int explain_begin(struct running *run, struct err *err)
+static int explain_start(struct running *run, const struct waiting *one, struct err *err)
 {
-	const struct waiting *one = &run->waiting[0];
 	AUTO_FREE char *trace = xasprintf("%s/%s" FLIGHT_TRACE, run->opts->dir, one->row.name);
 	AUTO_FREE char *report = xasprintf("%s" FLIGHT_REPORT, one->row.name);
 	AUTO_CLOSE int fd = openat(run->dir_fd, report,
@@ -145,6 +144,17 @@ static int explain_begin(struct running *run, struct err *err)
 	if (fd < 0)
 		return err_set(err, -errno, "cannot make %s: %s", report, strerror(errno));
 	return flight_why_start(&ask, one->row.name, fd, &run->why, err);
+}
+
+static int explain_begin(struct running *run, struct err *err)
+{
+	const struct waiting *one = &run->waiting[0];
+
+	if (one->from_ns >= one->to_ns)
+		return err_set(err, -ENODATA,
+			       "cannot be explained: what fired was overwritten before the rings "
+			       "were copied; a larger --memory or fewer events (-e) hold more");
+	return explain_start(run, one, err);
 }
 
 static void explain_next(struct running *run)
@@ -234,6 +244,20 @@ static bool is_of_thread(const struct flight_on *on)
 	return flight_on_is_wait(on) || on->kind == FLIGHT_ON_PAIR;
 }
 
+/* What is explained: all of it, or of a thread what fired. 'to_ns': when it was taken. */
+static void choose_window(struct waiting *one, const struct flight_seen *seen)
+{
+	uint64_t end_ns = seen && seen->until_ns ? seen->until_ns : one->to_ns;
+	uint64_t from_ns = 0;
+
+	if (seen) {
+		one->tid = seen->tid;
+		from_ns = seen->before_ns ? seen->before_ns : seen->since_ns;
+	}
+	one->to_ns = !seen || end_ns > one->row.end_ns ? one->row.end_ns : end_ns;
+	one->from_ns = from_ns > one->row.begin_ns ? from_ns : one->row.begin_ns;
+}
+
 /*
  * 'why' is anybody's text. Returns 0 and the snapshot's name (to be freed), or a negative errno with err
  * filled, which is told in status, too.
@@ -256,15 +280,7 @@ static int snapshot(struct running *run, struct flight *flight, const char *why,
 		waiting_fini(&one);
 		return rc;
 	}
-	one.from_ns = one.row.begin_ns;
-	if (!on || !is_of_thread(on) || one.to_ns > one.row.end_ns)
-		one.to_ns = one.row.end_ns;
-	if (on && is_of_thread(on)) {
-		uint64_t from_ns = run->seen.before_ns ? run->seen.before_ns : run->seen.since_ns;
-
-		one.tid = run->seen.tid;
-		one.from_ns = from_ns > one.from_ns ? from_ns : one.from_ns;
-	}
+	choose_window(&one, on && is_of_thread(on) ? &run->seen : NULL);
 	run->snapshots++;
 	run->last_ns = clock_now_ns();
 	if (out_name)
@@ -315,10 +331,8 @@ static void on_pressure(struct running *run, struct flight_on *on, short events)
 /* It is explained what the thread did between the two. */
 static void note_pair(struct running *run, const struct flight_pair *pair)
 {
-	uint64_t apart_ns;
-
-	run->seen = (struct flight_seen){ .tid = flight_pair_tid(pair, &apart_ns) };
-	run->seen.since_ns = clock_now_ns() - apart_ns;
+	run->seen = (struct flight_seen){ 0 };
+	run->seen.tid = flight_pair_tid(pair, &run->seen.since_ns, &run->seen.until_ns);
 }
 
 static void on_event(struct running *run, struct flight_on *on)
@@ -756,6 +770,7 @@ static int begin(struct running *run, struct err *err)
 	flight_store_sweep(run->dir_fd);
 	take_old(run, &opts);
 	share_raise();
+	share_raise_session();
 	rc = open_flight(run, &opts, err);
 	if (rc < 0)
 		return rc;

@@ -20,10 +20,10 @@
 #include "cli/load.h"
 #include "guard/caps.h"
 #include "record/flight_on.h"
+#include "record/share.h"
 #include "report/why.h"
 
 #define CPU_MAX_S 120
-#define NICE	  10
 #define VERDICT	  3 /* descriptors of the child */
 #define REPORT	  4
 
@@ -142,7 +142,7 @@ static void give_up_all(int verdict_fd, int report_fd)
 	    close_range(REPORT + 1, ~0u, 0) < 0)
 		_exit(1);
 	(void)setrlimit(RLIMIT_CPU, &cpu);
-	(void)setpriority(PRIO_PROCESS, 0, NICE);
+	share_lower();
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)prctl(PR_SET_NAME, "holdup-explain");
 	(void)sigemptyset(&none);

@@ -103,6 +103,7 @@ struct flight_seen {
 	uint64_t ran_ns, slices; /* as long as these are the same it has not run */
 	uint64_t since_ns;	 /* when it was first seen so; CLOCK_MONOTONIC */
 	uint64_t before_ns;	 /* ... and the look before that; 0 = there was none */
+	uint64_t until_ns;	 /* 0 = it goes on */
 	bool fired;
 	char comm[16];
 };

@@ -36,7 +36,7 @@ struct flight_pair {
 	struct raw_pair_control *control; /* mapped */
 	char *told;			  /* owned; the first one that was taken */
 	int32_t tid;			  /* of that */
-	uint64_t apart_ns;
+	uint64_t first_ns, second_ns;	  /* when it passed the two */
 };
 
 static int take_record(void *context, void *data, size_t bytes)
@@ -48,7 +48,8 @@ static int take_record(void *context, void *data, size_t bytes)
 		return 0;
 	memcpy(&raw, data, sizeof(raw));
 	pair->tid = (int32_t)raw.tid;
-	pair->apart_ns = raw.apart_ns;
+	pair->first_ns = raw.at_ns - raw.apart_ns;
+	pair->second_ns = raw.at_ns;
 	pair->told = xasprintf("thread %u (%.*s), %s", raw.tid, (int)sizeof(raw.comm), raw.comm,
 			       text_duration(raw.apart_ns).s);
 	return 0;
@@ -186,9 +187,11 @@ char *flight_pair_take(struct flight_pair *pair)
 	return told;
 }
 
-int32_t flight_pair_tid(const struct flight_pair *pair, uint64_t *out_apart_ns)
+int32_t flight_pair_tid(const struct flight_pair *pair, uint64_t *out_first_ns,
+			uint64_t *out_second_ns)
 {
-	*out_apart_ns = pair->apart_ns;
+	*out_first_ns = pair->first_ns;
+	*out_second_ns = pair->second_ns;
 	return pair->tid;
 }
 

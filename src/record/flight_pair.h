@@ -28,8 +28,9 @@ int flight_pair_fd(const struct flight_pair *pair);
 /* "thread 7 (name), 245 ms": who it was; to be freed. NULL: it has not happened. The name is anybody's text. */
 char *flight_pair_take(struct flight_pair *pair);
 
-/* Whose the one was that was taken last, and how far apart; 0 = none was. */
-int32_t flight_pair_tid(const struct flight_pair *pair, uint64_t *out_apart_ns);
+/* Whose the one was that was taken last, and when it passed the two, CLOCK_MONOTONIC; 0 = none was. */
+int32_t flight_pair_tid(const struct flight_pair *pair, uint64_t *out_first_ns,
+			uint64_t *out_second_ns);
 
 /* Wait for the next one; what began before does not count. NULL and an armed one are fine. */
 void flight_pair_arm(struct flight_pair *pair);

@@ -29,10 +29,11 @@ char *flight_pair_take(struct flight_pair *pair)
 	return NULL;
 }
 
-int32_t flight_pair_tid(const struct flight_pair *pair, uint64_t *out_apart_ns)
+int32_t flight_pair_tid(const struct flight_pair *pair, uint64_t *out_first_ns,
+			uint64_t *out_second_ns)
 {
 	(void)pair;
-	*out_apart_ns = 0;
+	*out_first_ns = *out_second_ns = 0;
 	return 0;
 }
 

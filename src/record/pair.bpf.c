@@ -55,12 +55,12 @@ static void first_passed(void)
 	bpf_map_update_elem(&firsts, &tid, &first, BPF_ANY);
 }
 
-static void tell(__u64 apart_ns)
+static void tell(__u64 at_ns, __u64 apart_ns)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
-	struct raw_pair raw = { .apart_ns = apart_ns,
-				.tid = (__u32)pid_tgid,
-				.tgid = pid_tgid >> 32 };
+	struct raw_pair raw = {
+		.at_ns = at_ns, .apart_ns = apart_ns, .tid = (__u32)pid_tgid, .tgid = pid_tgid >> 32
+	};
 
 	bpf_get_current_comm(raw.comm, sizeof(raw.comm));
 	if (bpf_ringbuf_output(&ring, &raw, sizeof(raw), BPF_RB_FORCE_WAKEUP) == 0)
@@ -71,13 +71,14 @@ static void second_passed(void)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct first *first = control.is_armed && tid ? bpf_map_lookup_elem(&firsts, &tid) : NULL;
-	__u64 apart_ns;
+	__u64 now_ns, apart_ns;
 
 	if (!first)
 		return;
-	apart_ns = bpf_ktime_get_ns() - first->at_ns;
+	now_ns = bpf_ktime_get_ns();
+	apart_ns = now_ns - first->at_ns;
 	if (apart_ns > control.limit_ns && first->start_ns == own_start())
-		tell(apart_ns);
+		tell(now_ns, apart_ns);
 	bpf_map_delete_elem(&firsts, &tid);
 }
 

@@ -9,4 +9,13 @@
 /* Raise the calling thread's share of a CPU, where it may be. Before its rights are given up. */
 void share_raise(void);
 
+/*
+ * Where the kernel shares CPUs out by session (sched_autogroup), raise that of the calling process, too: if the
+ * session is its own. Before its rights are given up.
+ */
+void share_raise_session(void);
+
+/* The calling process, a child of one that raised its share, works at a low one, in a session of its own. */
+void share_lower(void);
+
 #endif

@@ -35,6 +35,7 @@
 #include "record/jit_files.h"
 #include "record/python_codes.h"
 #include "record/pythons.h"
+#include "record/share.h"
 #include "record/stack_keep.h"
 #include "store/stack_file.h"
 #include "symbol/jit_names.h"
@@ -43,9 +44,8 @@
 #define CPU_SECONDS	30u
 #define WALKING_NS	UINT64_C(20000000000) /* on a CPU */
 #define WAIT_MS		60000
-#define FEW_STACKS	256  /* each is written at once */
-#define BUSY_MS		8000 /* that a child may wait for a CPU */
-#define NICE		10
+#define FEW_STACKS	256		  /* each is written at once */
+#define BUSY_MS		8000		  /* that a child may wait for a CPU */
 #define MEMORY_BYTES	((rlim_t)4 << 30) /* of addresses: files are mapped */
 #define FILE_KERNEL	(UINT32_MAX - 1)  /* instead of the number of a file */
 #define FILES_JIT	0x80000000u	  /* and the process: code in no file */
@@ -709,7 +709,7 @@ void stack_names_run(const struct stack_names_from *from, const struct stack_sam
 	namer->keep = from->keep;
 	namer->since_ns = from->since_ns;
 	if (from->since_ns) /* the flight recorder goes on meanwhile */
-		(void)setpriority(PRIO_PROCESS, 0, NICE);
+		share_lower();
 	namer->images = from->images;
 	namer->jit_files = from->jit_files;
 	namer->pythons = from->pythons;

@@ -397,13 +397,13 @@ def check_usdt(tap):
     pair = "pair:usdt:%s:shop:begin->usdt:%s:shop:end>1s" % (program, program)
     none = "pair:usdt:%s:shop:begin->usdt:%s:shop:closed>1s" % (program, program)
     talk = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with Recorder(tap, "usdt", *SMALL, "--on", pair, "--on", none, "--pause", "1h") as recorder:
+    with Recorder(tap, "usdt", "--keep", "1s", "--memory", "32M", "--on", pair, "--on", none, "--pause", "1h") as recorder:
         with_bpf = "without its BPF" not in recorder.done.stderr
         tap.ok(not with_bpf or "closed" in recorder.done.stderr, "usdt: a point that is not there is told", recorder.done.stderr)
         with kernel.running(program, **talk) as process:
             soon_ns = sell(process, 0)
             early = status()["triggers"][0]["fired"]
-            late_ns = sell(process, 1100)
+            late_ns = sell_behind(process, 1100, recorder.pid)
             rows = explained(recorder.dir, 1) if with_bpf else None
         if not with_bpf:
             tap.skipped("usdt: a pair of points", "built without BPF programs")
@@ -411,6 +411,7 @@ def check_usdt(tap):
             tap.skipped("usdt: the late one alone", "the program was held up between the first two")
         else:
             check_late(tap, "usdt", rows, pair, process.pid, late_ns)
+            check_span(tap, "usdt", rows, process.pid, late_ns)
             tap.ok(early == 0, "usdt: the early one is none", early)
     tap.ok(not uprobes_of(recorder.pid), "usdt: no point is left behind", uprobes_of(recorder.pid))
     with Recorder(tap, "usdt-one", *SMALL, "--on", point, "--pause", "1h") as recorder:
@@ -418,6 +419,24 @@ def check_usdt(tap):
             sell(process, 0)
             rows = explained(recorder.dir, 1)
         tap.ok(rows and re.match(r"%s: \S+-%d \[" % (re.escape(point), process.pid), rows[0]["why"]), "usdt: who passed it is told", rows)
+
+
+def sell_behind(process, ms, recorder_pid):
+    """The recorder gets no CPU until some time after the second point."""
+    os.kill(recorder_pid, signal.SIGSTOP)
+    try:
+        late_ns = sell(process, ms)
+        time.sleep(0.6)
+    finally:
+        os.kill(recorder_pid, signal.SIGCONT)
+    return late_ns
+
+
+def check_span(tap, name, rows, tid, late_ns):
+    """What is explained is from the one point to the other, however late the recorder was."""
+    found = rows and re.search(r"\(%d\): ([0-9.]+) (ms|s) of ([0-9.]+) (ms|s): sleeping until a timer" % tid, rows[0]["verdict"])
+    slept_ns, whole_ns = (float(found.group(at)) * {"ms": kernel.MS, "s": kernel.S}[found.group(at + 1)] for at in (1, 3)) if found else (0, 0)
+    tap.ok(found and slept_ns >= 0.9 * late_ns and whole_ns <= 1.1 * late_ns, name + ": between the two is explained", rows, late_ns)
 
 
 def check_late(tap, name, rows, trigger, tid, late_ns):

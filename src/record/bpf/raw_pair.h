@@ -9,6 +9,7 @@
 #define RAW_PAIR_COMM 16
 
 struct raw_pair {
+	__u64 at_ns; /* of the second one, CLOCK_MONOTONIC */
 	__u64 apart_ns;
 	__u32 tid, tgid;
 	char comm[RAW_PAIR_COMM];
