@@ -82,6 +82,7 @@ struct names_recorder {
 	struct raw_control *control; /* mapped; the program writes 'lost' and the root */
 	struct klocks *locks;	     /* what kernel locks were; NULL = nobody tells, */
 	struct err no_locks;	     /* and why */
+	struct err no_threads;	     /* why threads_fd is -1 */
 	struct throttles *throttles; /* limits that hold back; NULL = nobody tells */
 	struct names_log log;
 	pthread_mutex_t mutex; /* of what the thread has, and a snapshot takes */
@@ -571,6 +572,9 @@ static void attach_to_threads(struct names_recorder *recorder)
 
 	if (fd >= 0)
 		recorder->threads_fd = bpf_link_create(fd, 0, BPF_TRACE_ITER, NULL);
+	if (recorder->threads_fd < 0 && !recorder->no_threads.text[0])
+		(void)err_set(&recorder->no_threads, -ENOTSUP, "no BPF iterator over threads%s%s",
+			      fd >= 0 ? ": " : "", fd >= 0 ? strerror(errno) : "");
 }
 
 /* Without it nobody tells which thread of a container is which. */
@@ -633,7 +637,7 @@ static int try_way(struct names_recorder *recorder, const struct way *way, struc
 {
 	const struct names_load what = { way->program, way->with_threads, recorder->keep_bytes,
 					 way->with_blocks };
-	int rc = names_load(&what, &recorder->object, err);
+	int rc = names_load(&what, &recorder->object, &recorder->no_threads, err);
 
 	if (rc == 0)
 		rc = prepare(recorder, err);
@@ -883,6 +887,11 @@ const char *names_without_locks(const struct names_recorder *recorder)
 	return recorder->locks ? NULL : recorder->no_locks.text;
 }
 
+const char *names_without_threads(const struct names_recorder *recorder)
+{
+	return recorder->threads_fd >= 0 ? NULL : recorder->no_threads.text;
+}
+
 const char *names_without_limits(const struct names_recorder *recorder)
 {
 	return recorder->throttles ? NULL : "the kernel rejected the BPF program";
@@ -968,12 +977,13 @@ int names_probe(struct err *err)
 	struct exits exits;
 	int rc;
 
-	rc = names_load(&(struct names_load){ ways[0].program }, &recorder.object, err);
+	rc = names_load(&(struct names_load){ ways[0].program }, &recorder.object, NULL, err);
 	if (rc == 0 && exits_open(&exits, err) == 0)
 		exits_close(&exits);
 	else if (rc == 0)
 		rc = 1;
-	else if (names_load(&(struct names_load){ ways[1].program }, &recorder.object, err) == 0)
+	else if (names_load(&(struct names_load){ ways[1].program }, &recorder.object, NULL, err) ==
+		 0)
 		rc = 1;
 	unload(&recorder);
 	return rc;
@@ -987,7 +997,7 @@ int names_probe_lean(struct err *err)
 	if (!CALLS_ARE_KNOWN)
 		return err_set(err, -ENOTSUP,
 			       "the registers of this machine do not show system calls");
-	rc = names_load(&(struct names_load){ lean_way.program }, &recorder.object, err);
+	rc = names_load(&(struct names_load){ lean_way.program }, &recorder.object, NULL, err);
 	unload(&recorder);
 	return rc;
 }

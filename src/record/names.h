@@ -85,6 +85,9 @@ int32_t names_holder(const struct names_recorder *recorder);
 /* Why nobody tells what kernel locks are, and who has them; NULL = it is told. */
 const char *names_without_locks(const struct names_recorder *recorder);
 
+/* Why nobody looks at all threads for what sleeping ones wait for; NULL = that is done. */
+const char *names_without_threads(const struct names_recorder *recorder);
+
 /* The same of whom limits of cgroups hold back. */
 const char *names_without_limits(const struct names_recorder *recorder);
 

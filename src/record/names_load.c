@@ -119,11 +119,10 @@ static int load_programs(const struct names_load *what, bool with_threads,
 	return 0;
 }
 
-int names_load(const struct names_load *what, struct bpf_object **out_object, struct err *err)
+int names_load(const struct names_load *what, struct bpf_object **out_object,
+	       struct err *no_threads, struct err *err)
 {
-	struct err first = { 0 };
-
-	if (what->with_threads && load_programs(what, true, out_object, &first) == 0)
+	if (what->with_threads && load_programs(what, true, out_object, no_threads) == 0)
 		return 0;
 	return load_programs(what, false, out_object, err);
 }

@@ -26,8 +26,12 @@ struct names_load {
 	bool with_blocks;    /* BLOCKS as well, for later */
 };
 
-/* On success *out_object is the caller's to close. Returns 0, or a negative errno with err filled. */
-int names_load(const struct names_load *what, struct bpf_object **out_object, struct err *err);
+/*
+ * On success *out_object is the caller's to close; 'no_threads' says why the programs of all threads were refused,
+ * if they were. Returns 0, or a negative errno with err filled.
+ */
+int names_load(const struct names_load *what, struct bpf_object **out_object,
+	       struct err *no_threads, struct err *err);
 
 /* Which calls are looked at, and that ours are not. */
 void names_set_control(struct raw_control *control);

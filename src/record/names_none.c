@@ -105,6 +105,12 @@ const char *names_without_locks(const struct names_recorder *recorder)
 	return NULL;
 }
 
+const char *names_without_threads(const struct names_recorder *recorder)
+{
+	(void)recorder;
+	return NULL;
+}
+
 const char *names_without_limits(const struct names_recorder *recorder)
 {
 	(void)recorder;

@@ -442,6 +442,10 @@ void session_note_names(struct session *session)
 	if (names_without_locks(session->names))
 		manifest_add_missing(session->manifest, "names and holders of kernel locks",
 				     names_without_locks(session->names));
+	if (names_without_threads(session->names))
+		manifest_add_missing(session->manifest,
+				     "what polls watch, and calls from before the recording",
+				     names_without_threads(session->names));
 	if (names_without_limits(session->names))
 		manifest_add_missing(session->manifest, "throttling by cgroup limits",
 				     names_without_limits(session->names));

@@ -126,6 +126,8 @@ def check_record(tap):
     info = json.loads(kernel.holdup("info", "--json", "example.holdup").stdout)
     traced = [name for name in info["events_by_type"] if "sys" in name.split(":")[0]]
     tap.ok(info["lean"] and not traced, "info says that it is lean, and no call was traced", traced)
+    kept_out = [one for one in info["missing"] if "polls watch" in one["what"]]
+    tap.ok(not kept_out, "the kernel took the look at all threads", kept_out)
     done = kernel.holdup("why", "example.holdup")
     tap.ok("Recorded with lean events" in done.stdout, "so does why", done.stdout[-500:])
     cost = info["cost"]
