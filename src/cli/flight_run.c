@@ -140,10 +140,14 @@ static int explain_start(struct running *run, const struct waiting *one, struct 
 	AUTO_CLOSE int fd = openat(run->dir_fd, report,
 				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	const struct flight_why_ask ask = { trace, one->on, one->tid, one->from_ns, one->to_ns };
+	int rc;
 
 	if (fd < 0)
 		return err_set(err, -errno, "cannot make %s: %s", report, strerror(errno));
-	return flight_why_start(&ask, one->row.name, fd, &run->why, err);
+	rc = flight_why_start(&ask, one->row.name, fd, &run->why, err);
+	if (rc == 0 && run->flight)
+		flight_note_helper(run->flight, run->why.pid);
+	return rc;
 }
 
 static int explain_begin(struct running *run, struct err *err)

@@ -38,6 +38,7 @@
 #define STATE_FILE    "flight.state"
 #define STATE_NEW     "flight.state.new"
 #define SYNCS_MOST    64
+#define HELPERS_MOST  16
 #define SYNC_FIRST_NS UINT64_C(1000000000)
 #define RATE_NS	      UINT64_C(1000000000) /* a rate is of at least so long */
 #define STEPS_MOST    1024		   /* kept */
@@ -59,6 +60,9 @@ struct flight {
 	uint64_t sync_every_ns;
 	/* The manifest as it was before a snapshot. */
 	size_t missing_count, tid_count;
+	/* Children that worked for it; of more, the last ones are known. */
+	int32_t helpers[HELPERS_MOST];
+	size_t helper_count; /* of all */
 	/* Counts of all CPUs. */
 	uint64_t events_before;		/* in snapshots */
 	uint64_t rate_at_ns, rate_from; /* events since the start, then */
@@ -572,6 +576,19 @@ static void pack_rings(struct session *session)
 			pack_ring(session->directory.kernel_fd, manifest->cpus[i].cpu) == 0;
 }
 
+void flight_note_helper(struct flight *flight, int32_t pid)
+{
+	if (pid > 0)
+		flight->helpers[flight->helper_count++ % HELPERS_MOST] = pid;
+}
+
+/* What they did, and what held them up, is not what is asked for. */
+static void add_helpers(struct flight *flight)
+{
+	for (size_t i = 0; i < flight->helper_count && i < HELPERS_MOST; i++)
+		manifest_add_recorder_tid(flight->session.manifest, flight->helpers[i]);
+}
+
 static int finish(struct flight *flight, struct err *err)
 {
 	struct session *session = &flight->session;
@@ -579,11 +596,13 @@ static int finish(struct flight *flight, struct err *err)
 
 	if (rc < 0)
 		return rc;
+	add_helpers(flight);
 	pack_rings(session);
 	parts_note(session->manifest, session->directory.dir_fd);
 	/* It is written for some time still: it is no part whose length is known. */
 	wait_stacks_snapshot(flight->stacks, session->directory.kernel_fd,
 			     session->manifest->begin_ns, session->manifest);
+	flight_note_helper(flight, wait_stacks_naming_pid(flight->stacks));
 	session->manifest->complete = true;
 	return session_write(session, err);
 }

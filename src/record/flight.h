@@ -84,6 +84,9 @@ void flight_held(struct flight *flight, struct flight_held *out_held);
 int flight_snapshot(struct flight *flight, const char *dir, struct flight_taken *out_taken,
 		    struct err *err);
 
+/* A child of the caller works for the flight recorder: it is one of its threads in the next snapshots. */
+void flight_note_helper(struct flight *flight, int32_t pid);
+
 /*
  * The functions of the last snapshot are being given names: it is whole when this is readable, and flight_named() was
  * called; -1 = it is. That waits for it, and returns 0, or a negative errno with err filled: some have no names.

@@ -807,6 +807,11 @@ void wait_stacks_snapshot(struct wait_stacks *stacks, int kernel_fd, uint64_t be
 	pthread_mutex_unlock(&stacks->mutex);
 }
 
+int32_t wait_stacks_naming_pid(const struct wait_stacks *stacks)
+{
+	return stacks ? stacks->naming.pid : 0;
+}
+
 int wait_stacks_named_fd(const struct wait_stacks *stacks)
 {
 	return stacks ? stacks->naming.end_fd : -1;

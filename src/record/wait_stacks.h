@@ -70,6 +70,9 @@ void wait_stacks_take_open(struct wait_stacks *stacks);
 void wait_stacks_snapshot(struct wait_stacks *stacks, int kernel_fd, uint64_t begin_ns,
 			  struct manifest *manifest);
 
+/* Who gives them names; 0 = nobody does now. */
+int32_t wait_stacks_naming_pid(const struct wait_stacks *stacks);
+
 int wait_stacks_named_fd(const struct wait_stacks *stacks);
 int wait_stacks_named(struct wait_stacks *stacks, struct err *err);
 

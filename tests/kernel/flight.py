@@ -299,6 +299,19 @@ def check_limit(tap):
         tap.ok(await_that(lambda: status()["recorded_events"] > before), "limit: it goes on recording")
 
 
+def check_helpers(tap):
+    """Who explained one snapshot is the recorder in the next one: nobody that could be held up."""
+    with Recorder(tap, "helpers", "--memory", "16M") as recorder:
+        for count in (1, 2):
+            flight("snapshot")
+            rows = explained(recorder.dir, count)
+        trace = rows[1]["trace"]
+        seen = re.findall(r"\bholdup-explain\[\d+\]", kernel.holdup("list", trace).stdout)
+        targets = {one["target"]["comm"] for one in json.loads(kernel.holdup("why", "-a", "--json", trace).stdout)}
+        tap.ok(seen and targets, "helpers: the second one has who explained the first one", rows)
+        tap.ok("holdup-explain" not in targets, "helpers: they are the recorder's", targets)
+
+
 def check_pressure(tap):
     """The kernel wakes it, where it can; how many threads can run it looks for."""
     queue = "runq>6/300ms"
@@ -600,7 +613,7 @@ def main():
     tap = kernel.Tap()
     with kernel.workdir("/var/tmp"):
         try:
-            for check in (check_stall, check_shared, check_rights, check_kill, check_disk, check_limit, check_pressure,
+            for check in (check_stall, check_shared, check_rights, check_kill, check_disk, check_limit, check_helpers, check_pressure,
                           check_names, check_events, check_points, check_pair, check_usdt):
                 check(tap)
         finally:
