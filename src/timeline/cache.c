@@ -10,7 +10,6 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "timeline/decoded.h"
 
 #define PLACES	  384u	      /* of about 100 KiB, with waits */
 #define ROOM_MAX  (96u << 10) /* that a place keeps for the next chunk */
@@ -30,7 +29,6 @@ struct tl_cache {
 	struct map index; /* key -> place */
 	struct place places[PLACES];
 	uint32_t hand;
-	struct tl_decoded *decoded; /* owned */
 	char *damage;
 };
 
@@ -41,7 +39,6 @@ struct tl_cache *cache_new(const struct timeline *timeline, int fd)
 
 	cache->timeline = timeline;
 	cache->fd = fd;
-	cache->decoded = decoded_new();
 	if (fstat(fd, &stat) == 0)
 		cache->store_bytes = (uint64_t)stat.st_size;
 	for (uint32_t i = 0; i < PLACES; i++)
@@ -56,7 +53,6 @@ void cache_free(struct tl_cache *cache)
 	for (uint32_t i = 0; i < PLACES; i++)
 		chunk_fini(&cache->places[i].chunk);
 	map_fini(&cache->index);
-	decoded_free(cache->decoded);
 	mem_close_fd(&cache->fd);
 	free(cache->damage);
 	free(cache);
@@ -241,11 +237,6 @@ void cache_places(struct tl_cache *cache, const struct track *track, uint32_t in
 const char *cache_damage(const struct tl_cache *cache)
 {
 	return cache ? cache->damage : NULL;
-}
-
-struct tl_decoded *cache_decoded(struct tl_cache *cache)
-{
-	return cache->decoded;
 }
 
 uint64_t cache_store_bytes(const struct tl_cache *cache)
