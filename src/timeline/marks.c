@@ -233,9 +233,10 @@ static void skip_to_mark(struct marks_walk *walk, const struct chunk *chunk,
 	walk->here.at = (uint32_t)(from.at - chunk->bytes);
 }
 
-/* The class of an entry whose number is not of the list. True: it is asked for. */
-static bool read_class(struct marks_walk *walk, struct unpack *from, uint64_t number,
-		       const struct tl_classes *classes, uint8_t *out_class)
+/* The class of an entry whose number tells less than most. True: it is asked for. */
+static __attribute__((noinline)) bool read_class(struct marks_walk *walk, struct unpack *from,
+						 uint64_t number, const struct tl_classes *classes,
+						 uint8_t *out_class)
 {
 	enum word_kind kind;
 
@@ -255,52 +256,60 @@ static bool read_class(struct marks_walk *walk, struct unpack *from, uint64_t nu
 	return false;
 }
 
-/* The hot loop. True: a class is asked for. */
-static bool walk_entries(struct marks_walk *walk, struct unpack *from,
+/*
+ * The hot loop: what changes is in local variables, which nothing else sees. The first entry is before 'time'. True: a
+ * class is asked for.
+ */
+static bool walk_entries(struct marks_walk *walk, const struct chunk *chunk,
 			 const struct tl_classes *classes, uint64_t time)
 {
+	struct unpack from = { chunk->bytes + walk->here.at, chunk->bytes + walk->entries_end,
+			       false };
 	uint64_t now = walk->here.now, next = walk->next;
-	uint32_t grown = walk->grown;
+	uint32_t grown = walk->grown, left = walk->count - walk->here.taken;
 	uint8_t in_class = walk->here.in_class;
 	bool asks = false;
 
-	while (next < time && !asks) {
-		uint64_t number = unpack_u64(from);
+	do {
+		uint64_t number = unpack_u64(&from);
 
 		walk->here.ns[in_class] += next - now;
 		grown |= 1u << in_class;
 		now = next;
-		if (number - WORDS_FROM < walk->words)
+		if (number - WORDS_FROM < walk->words) {
 			in_class = walk->class_of[number - WORDS_FROM];
-		else
-			asks = read_class(walk, from, number, classes, &in_class);
-		walk->here.taken++;
-		read_next(walk, from, now);
-		next = walk->next;
-		if (__builtin_expect(walk->failed | from->failed, 0))
-			break;
-	}
+		} else {
+			struct unpack slow = from;
+
+			asks = read_class(walk, &slow, number, classes, &in_class);
+			from = slow;
+		}
+		left--;
+		next = left ? now + unpack_u64(&from) : UINT64_MAX;
+	} while (next < time && next >= now && !asks && !from.failed);
 	walk->since = walk->here.now = now;
 	walk->here.in_class = in_class;
+	walk->here.taken = walk->count - left;
+	walk->here.at = (uint32_t)(from.at - chunk->bytes);
 	walk->grown = grown;
+	walk->next = next;
+	walk->failed |=
+		from.failed || next < now || (left ? next > UINT64_MAX / 2 : from.at != from.end);
 	return asks;
 }
 
 bool marks_walk_to(struct marks_walk *walk, const struct chunk *chunk,
 		   const struct tl_classes *classes, uint64_t time)
 {
-	struct unpack from = { NULL, chunk->bytes + walk->entries_end, false };
 	bool asks = false;
 
 	if (walk->mark.now < time)
 		skip_to_mark(walk, chunk, classes, time);
-	if (walk->next >= time)
-		return false;
-	from.at = chunk->bytes + walk->here.at;
-	asks = !walk->failed && walk_entries(walk, &from, classes, time);
-	walk->here.at = (uint32_t)(from.at - chunk->bytes);
-	walk->failed |= from.failed;
-	if (walk->failed)
+	if (walk->next < time && !walk->failed)
+		asks = walk_entries(walk, chunk, classes, time);
+	if (__builtin_expect(walk->failed, 0)) {
 		walk->next = walk->mark.now = UINT64_MAX;
-	return asks && !walk->failed;
+		return false;
+	}
+	return asks;
 }

@@ -657,7 +657,7 @@ void tl_classed_free(struct tl_classed *classed); /* NULL is fine */
 
 /*
  * What passed by class from the time that was asked last, or the origin, up to 'time_ns', which may not be before that.
- * Returns the bits of classes whose ns are set in 'out_ns', TL_CLASSES of them; the others, that did not grow, are left alone.
+ * Returns the bits of classes whose ns are set in 'out_ns', which has room for the largest class; the others, that did not grow, are left alone.
  */
 uint32_t tl_classed_take(struct tl_classed *classed, uint64_t time_ns, uint64_t *out_ns);
 

@@ -71,6 +71,10 @@ static bool divide(const struct lane_shares *shares, struct lane_run *out_run)
 	}
 	if (!sum)
 		return false;
+	if (most_ns == sum) { /* it is all: no need to divide */
+		*out_run = (struct lane_run){ { 1, (uint8_t)most, SHARES }, 3 };
+		return true;
+	}
 	for (uint32_t bits = shares->states; bits; bits &= bits - 1) {
 		uint32_t state = (uint32_t)__builtin_ctz(bits);
 

@@ -87,7 +87,6 @@ struct passing {
 	struct tl_classed_pace pace; /* there */
 	bool has_pace;
 	struct lane_shares shares; /* of the last step */
-	uint64_t ns[TL_CLASSES];   /* as they were told */
 };
 
 /* What passed since the last time, by state. */
@@ -98,9 +97,7 @@ static const struct lane_shares *pass(struct passing *passing, uint64_t time_ns)
 
 	for (uint32_t bits = shares->states; bits; bits &= bits - 1)
 		shares->ns[__builtin_ctz(bits)] = 0;
-	shares->states = tl_classed_take(passing->sums, time_ns, passing->ns);
-	for (uint32_t bits = shares->states; bits; bits &= bits - 1)
-		shares->ns[__builtin_ctz(bits)] = passing->ns[__builtin_ctz(bits)];
+	shares->states = tl_classed_take(passing->sums, time_ns, shares->ns);
 	passing->asked_ns = time_ns;
 	passing->has_pace = tl_classed_pace(passing->sums, &passing->pace);
 	if (!passing->has_pace || !is_open(&passing->pace))
@@ -124,10 +121,15 @@ static uint32_t columns_alike(const struct passing *passing, const uint64_t *sta
 			      uint32_t width)
 {
 	uint64_t until_ns = passing->pace.until_ns;
-	uint32_t low = first + 1, high = width;
+	uint32_t low = first + 1, high = first + 2, step = 1;
 
 	if (!passing->has_pace || starts[low] > until_ns)
 		return 0;
+	while (high <= width && starts[high] <= until_ns) { /* mostly they are few */
+		low = high;
+		high += step *= 2;
+	}
+	high = high <= width ? high - 1 : width;
 	while (low < high) {
 		uint32_t middle = low + (high - low + 1) / 2;
 
