@@ -114,6 +114,12 @@ void json_print_number(struct json *json, const char *key, const char *digits)
 	fputs(digits, json->out);
 }
 
+void json_print_made(struct json *json, const char *key, const char *text)
+{
+	put_prefix(json, key);
+	fputs(text, json->out);
+}
+
 void json_print_bool(struct json *json, const char *key, bool value)
 {
 	put_prefix(json, key);

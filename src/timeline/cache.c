@@ -2,6 +2,7 @@
 #include "timeline/cache.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,6 +238,11 @@ void cache_places(struct tl_cache *cache, const struct track *track, uint32_t in
 const char *cache_damage(const struct tl_cache *cache)
 {
 	return cache ? cache->damage : NULL;
+}
+
+int cache_dup_fd(const struct tl_cache *cache)
+{
+	return fcntl(cache->fd, F_DUPFD_CLOEXEC, 0);
 }
 
 uint64_t cache_store_bytes(const struct tl_cache *cache)

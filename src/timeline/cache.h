@@ -46,6 +46,9 @@ void cache_places(struct tl_cache *cache, const struct track *track, uint32_t in
 /* The first thing that could not be read, or NULL. */
 const char *cache_damage(const struct tl_cache *cache);
 
+/* A copy of the descriptor of the store, or -1. */
+int cache_dup_fd(const struct tl_cache *cache);
+
 uint64_t cache_store_bytes(const struct tl_cache *cache);
 
 #endif

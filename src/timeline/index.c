@@ -450,6 +450,27 @@ int index_open(const char *dir, const struct index_key *key, struct timeline **o
 	return 0;
 }
 
+int index_open_again(const struct timeline *timeline, struct timeline **out_timeline,
+		     struct err *err)
+{
+	int fd = timeline->cache ? cache_dup_fd(timeline->cache) : -1;
+	struct index_head head;
+	struct index_key key;
+	int rc;
+
+	if (fd < 0)
+		return err_set(err, -ENOENT, "the timeline is in memory");
+	rc = read_all(fd, &head, sizeof(head), 0);
+	memcpy(key.bytes, head.key, sizeof(key.bytes));
+	if (rc == 0)
+		rc = open_fd(fd, &key, out_timeline, err);
+	else
+		(void)err_set(err, rc, "it cannot be read: %s", strerror(-rc));
+	if (rc < 0)
+		mem_close_fd(&fd);
+	return rc;
+}
+
 /* --------------------------------------------------------------------- build */
 
 /* The file is open for nobody but us: so nobody else can hold its lock. */

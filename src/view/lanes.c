@@ -10,6 +10,7 @@
 #include "view/lanes.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ask/loaded.h"
@@ -20,6 +21,7 @@
 #include "event/facts.h"
 #include "timeline/timeline.h"
 #include "view/answer_int.h"
+#include "view/crew.h"
 #include "view/shares.h"
 
 #define CPU_SPANS_MAX 20000u /* of a CPU in a window, that are looked at one by one */
@@ -171,13 +173,21 @@ void view_lane_columns(const struct view *view, struct view_lane lane,
 			    out_sum);
 }
 
+/* Lanes that are asked for, and what is made of each. */
+struct lanes_asked {
+	const struct view_lane *lanes;
+	struct lane_window window;
+	struct outbuf *made;
+};
+
 /* The runs come behind their number and the sums, which are known at the end. */
-static void lanes_put_lane(struct outbuf *out, const struct view *view, struct view_lane lane,
-			   const struct lane_window *of)
+static void make_lane(const struct view *view, uint32_t index, void *context)
 {
-	struct outbuf runs;
+	const struct lanes_asked *asked = context;
+	struct outbuf runs, *out = &asked->made[index];
 	struct lane_writer writer = { .out = &runs, .run.count = 1 };
-	struct lane_window window = *of;
+	struct lane_window window = asked->window;
+	struct view_lane lane = asked->lanes[index];
 	struct lane_shares sum;
 
 	outbuf_to_memory(&runs);
@@ -185,6 +195,7 @@ static void lanes_put_lane(struct outbuf *out, const struct view *view, struct v
 	window.context = &writer;
 	view_lane_columns(view, lane, &window, &sum);
 	write_run(&writer);
+	outbuf_to_memory(out);
 	outbuf_little(out, (uint8_t)lane.kind, 4);
 	outbuf_little(out, lane.index, 4);
 	for (size_t i = 0; i < LANE_STATE_COUNT; i++)
@@ -199,12 +210,12 @@ void view_answer_lanes(const struct view *view, const struct view_query *query,
 {
 	const char *rows = view_query_text(query, "rows");
 	struct view_lane lanes[VIEW_LANES_MAX];
-	struct lane_window window = { 0 };
+	struct lanes_asked asked = { .lanes = lanes };
 	struct err err = { 0 };
 	struct outbuf out;
 	uint32_t count = 0;
 	uint64_t width;
-	int rc = view_window(view, query, &window.start_ns, &window.end_ns, &err);
+	int rc = view_window(view, query, &asked.window.start_ns, &asked.window.end_ns, &err);
 
 	if (rc == 0)
 		rc = view_query_number(query, "width", 1, VIEW_WIDTH_MAX, WIDTH, &width, &err);
@@ -214,9 +225,14 @@ void view_answer_lanes(const struct view *view, const struct view_query *query,
 		view_answer_fail(out_answer, &err);
 		return;
 	}
-	window.width = (uint32_t)width;
+	asked.window.width = (uint32_t)width;
+	asked.made = xcalloc(count + 1, sizeof(*asked.made));
+	view_crew_each(view, count, make_lane, &asked);
 	view_bytes_begin(&out, "HLL1", width, count, LANE_STATE_COUNT);
-	for (uint32_t i = 0; i < count; i++)
-		lanes_put_lane(&out, view, lanes[i], &window);
+	for (uint32_t i = 0; i < count; i++) {
+		outbuf_put(&out, asked.made[i].start, outbuf_bytes(&asked.made[i]));
+		outbuf_fini(&asked.made[i]);
+	}
+	free(asked.made);
 	view_answer_bytes(out_answer, &out);
 }
