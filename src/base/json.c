@@ -94,18 +94,18 @@ void json_end_array(struct json *json)
 
 void json_print_u64(struct json *json, const char *key, uint64_t value)
 {
-	char digits[DIGITS_MAX];
+	char digits[DIGITS_MAX], *end_of = digits_u64(digits, value);
 
 	put_prefix(json, key);
-	(void)fwrite(digits, 1, (size_t)(digits_u64(digits, value) - digits), json->out);
+	(void)fwrite(digits, 1, (size_t)(end_of - digits), json->out);
 }
 
 void json_print_i64(struct json *json, const char *key, int64_t value)
 {
-	char digits[DIGITS_MAX];
+	char digits[DIGITS_MAX], *end_of = digits_i64(digits, value);
 
 	put_prefix(json, key);
-	(void)fwrite(digits, 1, (size_t)(digits_i64(digits, value) - digits), json->out);
+	(void)fwrite(digits, 1, (size_t)(end_of - digits), json->out);
 }
 
 void json_print_number(struct json *json, const char *key, const char *digits)
