@@ -2,13 +2,14 @@
 """The viewer over a large trace in a cgroup of 256 MiB: time to the first picture, time of a zoom step
 with 200 lanes, memory; writes bench/RESULTS.md.
 
-usage: view.py [--trace DIR] [--bytes 1200M] [--limit 256] [--steps N] [--perfetto FOLDER] [--print]
+usage: view.py [--trace DIR] [--bytes 1200M] [--limit 256] [--steps N] [--perfetto FOLDER] [--quiet] [--print]
 
 The trace is a real one: tbench beside a process whose 200 threads wake 50 times a second, made longer out of its own
 pages (repeat_trace). The cgroup limits all memory, that of the page cache, too; what is told is the part
 that cannot be dropped: anonymous and shared. A zoom step is what the page asks for one: columns of the lanes in sight,
-then of the others, and their long spans; its time is from the request to the last byte, with the server's own wait. --perfetto names
-tools/get-perfetto's folder: the same pages, before they are repeated, as Perfetto has them.
+then of the others, and their long spans; the time of an answer is from the request to the last byte, with the server's own wait.
+--perfetto names tools/get-perfetto's folder: the same pages, before they are repeated, as Perfetto has them. "--quiet" runs the
+server and this script before all else (SCHED_RR), as if the machine were quiet.
 """
 import argparse
 import contextlib
@@ -144,28 +145,40 @@ def first_picture(trace, cgroup):
     return server, first, ran, time.monotonic() - server.began
 
 
+ANSWERS = ("columns of the %d in sight" % SIGHT, "columns of the others", "spans of all")
+
+
 def zoom(server, cgroup, steps):
-    """Seconds of steps in and out at random places, from the whole down to 100 us."""
+    """Steps in and out at random places, from the whole down to 100 us: of each answer of each step (seconds, seconds that the server ran)."""
     start = json.loads(server.ask("start")[0])
     rows = [lane["lane"] for lane in json.loads(server.ask("rows?most=%d" % ROWS)[0])["lanes"]][:ROWS]
     origin, whole = int(start["origin_ns"]), start["end_ns"]
-    names, rng, seen, columns, all_of_it, ran = ",".join(rows), random.Random(1), [], [], [], []
-    while len(columns) < steps:
+    names, rng, seen = ",".join(rows), random.Random(1), []
+    while len(seen) < steps:
         length, at = whole, rng.randrange(whole)
-        while length > 100000 and len(columns) < steps:
+        while length > 100000 and len(seen) < steps:
             begin = max(0, min(whole - length, at - length // 2))
             window = "from=%d&to=%d" % (origin + begin, origin + begin + length)
-            before = server.cpu_s()
-            _, first = server.ask("lanes?%s&width=%d&rows=%s" % (window, WIDTH, ",".join(rows[:SIGHT])))
-            _, rest = server.ask("lanes?%s&width=%d&rows=%s" % (window, WIDTH, ",".join(rows[SIGHT:])))
-            _, spans = server.ask("spans?%s&least=%d&rows=%s" % (window, length * 44 // WIDTH, names))
-            ran.append(server.cpu_s() - before)
-            seen.append(first)
-            columns.append(first + rest)
-            all_of_it.append(first + rest + spans)
+            seen.append([])
+            for question in ("lanes?%s&width=%d&rows=%s" % (window, WIDTH, ",".join(rows[:SIGHT])),
+                             "lanes?%s&width=%d&rows=%s" % (window, WIDTH, ",".join(rows[SIGHT:])),
+                             "spans?%s&least=%d&rows=%s" % (window, length * 44 // WIDTH, names)):
+                before = server.cpu_s()
+                seconds = server.ask(question)[1]
+                seen[-1].append((seconds, server.cpu_s() - before))
             length //= 2
         cgroup.look()
-    return len(rows), seen, columns, all_of_it, ran
+    return len(rows), seen
+
+
+def told_steps(rows, steps):
+    """A row for each answer, and for the three together."""
+    for name, of in [(name, lambda step, i=i: step[i:i + 1]) for i, name in enumerate(ANSWERS)] + [("all three", lambda step: step)]:
+        times = []
+        for kind in (0, 1):
+            values = [sum(answer[kind] for answer in of(step)) * 1000 for step in steps]
+            times.append("%.1f ms, %.1f ms, %.1f ms" % tuple(percentile(values, share) for share in (0.5, 0.9, 0.99)))
+        yield "| zoom step with %d lanes, %s: median, p90, p99 of %d | %s; the server ran %s | p99 < 50 ms |" % (rows, name, len(steps), *times)
 
 
 def percentile(values, share):
@@ -189,6 +202,7 @@ def main(work):
     parser.add_argument("--limit", type=int, default=256, help="MiB")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--perfetto")
+    parser.add_argument("--quiet", action="store_true", help="before all else")
     parser.add_argument("--print", action="store_true", help="do not write RESULTS.md")
     args = parser.parse_args()
     subprocess.run(["ninja", "-C", BUILD, "--quiet", "bench/many_threads", "bench/repeat_trace"], check=True)
@@ -201,6 +215,8 @@ def main(work):
         seconds, status = index(trace, cgroup)
         lines.append("| index of %s built in the cgroup | %s, %.1f s, %s at most | |" % (mib(size), "done" if status == 0 else "status %d" % status, seconds, mib(cgroup.most)))
         cgroup.most, firsts = 0, []
+        if args.quiet:
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
         for _ in range(5):
             server, first, ran, verdict = first_picture(trace, cgroup)
             firsts.append((first, ran, verdict))
@@ -209,11 +225,7 @@ def main(work):
         middle = [statistics.median(values) for values in zip(*firsts)]
         lines.append("| first picture, once indexed, median of 5 | %.2f s, of which the server ran %.2f s | < 1 s |" % (middle[0], middle[1]))
         lines.append("| verdict behind it, median of 5 | %.2f s | |" % middle[2])
-        rows, seen, columns, steps, ran = zoom(server, cgroup, args.steps)
-        for name, values in (("columns of the %d in sight" % SIGHT, seen), ("columns of all", columns), ("columns and spans of all", steps),
-                             ("the same, CPU time of the server", ran)):
-            lines.append("| zoom step with %d lanes, %s: median, p90, p99 of %d | %.1f ms, %.1f ms, %.1f ms | p99 < 50 ms |" % (
-                rows, name, len(values), *(percentile(values, share) * 1000 for share in (0.5, 0.9, 0.99))))
+        lines += told_steps(*zoom(server, cgroup, args.steps))
         lines.append("| anonymous and shared memory, at most | %s | < %d MiB |" % (mib(cgroup.most), args.limit))
         lines.append("| killed for want of memory | %d | 0 |" % cgroup.kills())
         server.end()
@@ -221,7 +233,8 @@ def main(work):
         seconds, count, status, errors = perfetto(args.perfetto)
         lines.append("| trace_processor (WebAssembly), the recording before it was repeated, %s exported: to open it | %s | |" % (
             mib(count), "%.1f s" % seconds if status == 0 else "fails: %s" % " ".join(errors)[:120]))
-    text = "%s. A cgroup of %d MiB; load average %.1f at the end.\n\n%s" % (cost.machine(), args.limit, os.getloadavg()[0], "\n".join(lines))
+    text = "%s. A cgroup of %d MiB; load average %.1f at the end%s.\n\n%s" % (
+        cost.machine(), args.limit, os.getloadavg()[0], ", the server and who asks it before all else" if args.quiet else "", "\n".join(lines))
     print(text)
     if not args.print:
         cost.write_section(os.path.join(cost.HERE, "RESULTS.md"), "The viewer in little memory", text)

@@ -16,6 +16,8 @@
 #include <emmintrin.h>
 #endif
 
+#define DIGITS_MAX 32 /* the longest number, its sign, and what is written behind it */
+
 /* "00" "01" ... "99" */
 extern const char digits_pairs[201];
 

@@ -4,28 +4,43 @@
 #include <assert.h>
 #include <inttypes.h>
 
+#include "base/digits.h"
 #include "base/text.h"
+
+/* What does not stand for itself. Returns its bytes. */
+static size_t put_special(FILE *out, const char *text)
+{
+	uint32_t code = 0;
+	size_t len = text_utf8(text, &code);
+
+	if (!len)
+		fputs("\\ufffd", out);
+	else if (code == '"' || code == '\\')
+		fprintf(out, "\\%c", (char)code);
+	else if (code == '\n')
+		fputs("\\n", out);
+	else if (code == '\t')
+		fputs("\\t", out);
+	else if (!text_is_safe(code))
+		fputs(text_json_escape(code).s, out);
+	else
+		(void)fwrite(text, 1, len, out);
+	return len ? len : 1;
+}
 
 static void put_string(FILE *out, const char *text)
 {
 	fputc('"', out);
 	while (*text) {
-		uint32_t code = 0;
-		size_t len = text_utf8(text, &code);
+		size_t plain = 0;
 
-		if (!len)
-			fputs("\\ufffd", out);
-		else if (code == '"' || code == '\\')
-			fprintf(out, "\\%c", (char)code);
-		else if (code == '\n')
-			fputs("\\n", out);
-		else if (code == '\t')
-			fputs("\\t", out);
-		else if (!text_is_safe(code))
-			fputs(text_json_escape(code).s, out);
-		else
-			(void)fwrite(text, 1, len, out);
-		text += len ? len : 1;
+		while (text_is_plain(text[plain]) && text[plain] != '"' && text[plain] != '\\')
+			plain++;
+		if (plain)
+			(void)fwrite(text, 1, plain, out);
+		text += plain;
+		if (*text)
+			text += put_special(out, text);
 	}
 	fputc('"', out);
 }
@@ -79,20 +94,30 @@ void json_end_array(struct json *json)
 
 void json_print_u64(struct json *json, const char *key, uint64_t value)
 {
+	char digits[DIGITS_MAX], *end_of = digits_u64(digits, value);
+
 	put_prefix(json, key);
-	fprintf(json->out, "%" PRIu64, value);
+	(void)fwrite(digits, 1, (size_t)(end_of - digits), json->out);
 }
 
 void json_print_i64(struct json *json, const char *key, int64_t value)
 {
+	char digits[DIGITS_MAX], *end_of = digits_i64(digits, value);
+
 	put_prefix(json, key);
-	fprintf(json->out, "%" PRId64, value);
+	(void)fwrite(digits, 1, (size_t)(end_of - digits), json->out);
 }
 
 void json_print_number(struct json *json, const char *key, const char *digits)
 {
 	put_prefix(json, key);
 	fputs(digits, json->out);
+}
+
+void json_print_made(struct json *json, const char *key, const char *text)
+{
+	put_prefix(json, key);
+	fputs(text, json->out);
 }
 
 void json_print_bool(struct json *json, const char *key, bool value)

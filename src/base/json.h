@@ -38,6 +38,8 @@ void json_print_u64(struct json *json, const char *key, uint64_t value);
 void json_print_i64(struct json *json, const char *key, int64_t value);
 /* 'digits': a number as JSON writes it. */
 void json_print_number(struct json *json, const char *key, const char *digits);
+/* A value that is JSON already. */
+void json_print_made(struct json *json, const char *key, const char *text);
 void json_print_bool(struct json *json, const char *key, bool value);
 void json_print_null(struct json *json, const char *key);
 void json_print_string(struct json *json, const char *key,

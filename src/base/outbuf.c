@@ -107,16 +107,11 @@ void outbuf_blanks(struct outbuf *out, int64_t count)
 		outbuf_char(out, ' ');
 }
 
-static bool is_plain(char c)
-{
-	return c >= ' ' && c < 0x7f;
-}
-
 void outbuf_foreign(struct outbuf *out, const char *text, size_t max)
 {
 	size_t bytes = 0, plain = 0;
 
-	while (plain < max && is_plain(text[plain]))
+	while (plain < max && text_is_plain(text[plain]))
 		plain++;
 	outbuf_put(out, text, plain);
 	text += plain;
@@ -162,7 +157,7 @@ void outbuf_json(struct outbuf *out, const char *text, size_t max)
 	while (at < max && text[at]) {
 		size_t plain = at;
 
-		while (plain < max && is_plain(text[plain]) && text[plain] != '"' &&
+		while (plain < max && text_is_plain(text[plain]) && text[plain] != '"' &&
 		       text[plain] != '\\')
 			plain++;
 		outbuf_put(out, text + at, plain - at);

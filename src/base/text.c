@@ -278,9 +278,14 @@ char *text_escaped(const char *text)
 
 	while (*text) {
 		uint32_t code = 0;
-		size_t len = text_utf8(text, &code);
-		size_t bytes = len ? len : 1;
+		size_t len, bytes;
 
+		if (text_is_plain(*text)) {
+			*to++ = *text++;
+			continue;
+		}
+		len = text_utf8(text, &code);
+		bytes = len ? len : 1;
 		if (len && text_is_safe(code)) {
 			memcpy(to, text, len);
 			to += len;

@@ -68,6 +68,12 @@ void text_apportion(const uint64_t *parts, size_t count, uint64_t places, uint64
 /* Neither a control character nor one that hides or reorders what stands around it, nor none at all. */
 bool text_is_safe(uint32_t code);
 
+/* A character of ASCII that is safe. */
+static inline bool text_is_plain(char c)
+{
+	return c >= ' ' && c < 0x7f;
+}
+
 /* A character as JSON escapes it: \u202e, or two halves above 16 bits. */
 struct text text_json_escape(uint32_t code);
 

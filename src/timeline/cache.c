@@ -2,6 +2,7 @@
 #include "timeline/cache.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,6 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "timeline/decoded.h"
 
 #define PLACES	  384u	      /* of about 100 KiB, with waits */
 #define ROOM_MAX  (96u << 10) /* that a place keeps for the next chunk */
@@ -30,7 +30,6 @@ struct tl_cache {
 	struct map index; /* key -> place */
 	struct place places[PLACES];
 	uint32_t hand;
-	struct tl_decoded *decoded; /* owned */
 	char *damage;
 };
 
@@ -41,7 +40,6 @@ struct tl_cache *cache_new(const struct timeline *timeline, int fd)
 
 	cache->timeline = timeline;
 	cache->fd = fd;
-	cache->decoded = decoded_new();
 	if (fstat(fd, &stat) == 0)
 		cache->store_bytes = (uint64_t)stat.st_size;
 	for (uint32_t i = 0; i < PLACES; i++)
@@ -56,7 +54,6 @@ void cache_free(struct tl_cache *cache)
 	for (uint32_t i = 0; i < PLACES; i++)
 		chunk_fini(&cache->places[i].chunk);
 	map_fini(&cache->index);
-	decoded_free(cache->decoded);
 	mem_close_fd(&cache->fd);
 	free(cache->damage);
 	free(cache);
@@ -243,9 +240,9 @@ const char *cache_damage(const struct tl_cache *cache)
 	return cache ? cache->damage : NULL;
 }
 
-struct tl_decoded *cache_decoded(struct tl_cache *cache)
+int cache_dup_fd(const struct tl_cache *cache)
 {
-	return cache->decoded;
+	return fcntl(cache->fd, F_DUPFD_CLOEXEC, 0);
 }
 
 uint64_t cache_store_bytes(const struct tl_cache *cache)

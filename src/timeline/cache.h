@@ -14,7 +14,6 @@
 
 struct timeline;
 struct tl_cache;
-struct tl_decoded;
 
 /* Chunks of 'timeline' are in 'fd', which the cache closes. */
 struct tl_cache *cache_new(const struct timeline *timeline, int fd);
@@ -47,8 +46,8 @@ void cache_places(struct tl_cache *cache, const struct track *track, uint32_t in
 /* The first thing that could not be read, or NULL. */
 const char *cache_damage(const struct tl_cache *cache);
 
-/* Chunks as classes of states: see decoded.h. */
-struct tl_decoded *cache_decoded(struct tl_cache *cache);
+/* A copy of the descriptor of the store, or -1. */
+int cache_dup_fd(const struct tl_cache *cache);
 
 uint64_t cache_store_bytes(const struct tl_cache *cache);
 

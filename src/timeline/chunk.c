@@ -12,19 +12,10 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "wire/index.h"
-
-/*
- * What an entry's word is, in front of the numbers of the words themselves: BLOCKED in a wait, by twice
- * its kind; and 1 when that is not the wait after the last one: its index follows.
- */
-enum {
-	KIND_ELSEWHERE = WAIT_KIND_COUNT, /* the wait is in another chunk */
-	WORDS_FROM = 2 * (KIND_ELSEWHERE + 1),
-};
+#include "timeline/chunk_int.h"
+#include "timeline/marks.h"
 
 #define DICT_SLOTS 1024 /* a power of two */
-#define DICT_MAX   700	/* words; others are written out */
 
 struct dict {
 	uint32_t words[DICT_MAX];
@@ -62,19 +53,10 @@ static bool is_wait(const struct piece *piece, uint32_t word)
 	return word_kind(word) == WORD_BLOCKED && !(piece->id & TRACK_CPU);
 }
 
-static const struct wait *wait_of(const struct piece *piece, uint32_t word)
-{
-	uint32_t index = word_arg(word) - piece->first_wait;
-
-	if (word_kind(word) != WORD_BLOCKED)
-		return NULL;
-	return index < piece->wait_count ? &piece->waits[index] : NULL;
-}
-
 /* What an entry that is a wait begins with. */
 static uint32_t wait_code(const struct piece *piece, uint32_t word, uint32_t next_wait)
 {
-	const struct wait *wait = wait_of(piece, word);
+	const struct wait *wait = piece_wait(piece, word);
 	uint32_t kind = wait ? wait_kind(wait) : (uint32_t)KIND_ELSEWHERE;
 
 	return 2 * kind + (word_arg(word) != next_wait);
@@ -91,20 +73,31 @@ static void dict_fill(struct dict *dict, const struct piece *piece)
 	}
 }
 
-static void pack_entries(struct pack *pack, const struct piece *piece, struct dict *dict)
+static void pack_words(struct pack *pack, const struct piece *piece, struct dict *dict)
 {
-	uint64_t time = piece->entry_count ? piece->entries[0].time : 0;
-	uint32_t next_wait = piece->first_wait;
-
 	dict_fill(dict, piece);
 	pack_u64(pack, dict->count);
 	for (uint32_t i = 0; i < dict->count; i++)
 		pack_word(pack, dict->words[i]);
+}
+
+/* 'out_places': where number 'every' of them begins, and 2 * 'every' ..., from the first one on. */
+static void pack_entries(struct pack *pack, const struct piece *piece, uint32_t every,
+			 uint32_t *out_places)
+{
+	uint64_t time = piece->entry_count ? piece->entries[0].time : 0;
+	uint32_t next_wait = piece->first_wait, to_mark = every;
+	size_t begin = pack->count;
+
 	for (uint32_t i = 0; i < piece->entry_count; i++) {
 		const struct track_entry *entry = &piece->entries[i];
 		uint8_t *at = pack_room(pack, 3 * PACK_MAX);
 		uint32_t number;
 
+		if (to_mark-- == 0) {
+			*out_places++ = (uint32_t)(pack->count - begin);
+			to_mark = every - 1;
+		}
 		at = pack_at(at, entry->time - time);
 		time = entry->time;
 		if (is_wait(piece, entry->word)) {
@@ -209,19 +202,21 @@ static void feed_piece(struct run *run, const struct piece *piece)
 		run->totals.rows[i].max_ns = 0;
 	for (uint32_t i = 0; i < piece->entry_count; i++) {
 		uint32_t word = piece->entries[i].word;
-		const struct wait *wait = wait_of(piece, word);
+		const struct wait *wait = piece_wait(piece, word);
 
 		run_feed(run, piece->entries[i].time, word, wait ? wait : &unknown);
 	}
 }
 
-static void pack_sums(struct pack *pack, const struct piece *piece, struct run *run)
+static void pack_sums(struct pack *pack, const struct piece *piece, struct run *run,
+		      struct mark_sums *out_sums)
 {
 	struct run before;
 	struct total *rows;
 	uint32_t count;
 
 	run_settle(run);
+	marks_take_run(run, out_sums);
 	before = *run;
 	count = run->totals.count;
 	rows = xcalloc(count + 1, sizeof(*rows));
@@ -232,10 +227,28 @@ static void pack_sums(struct pack *pack, const struct piece *piece, struct run *
 	free(rows);
 }
 
-uint32_t chunk_pack(struct pack *pack, const struct piece *piece, struct run *run)
+/* Entries, and of a thread their marks. */
+static void pack_marked(struct pack *pack, const struct piece *piece, struct mark_sums *sums,
+			struct chunk_head *head)
 {
 	static _Thread_local struct dict dict;
+	uint32_t every = piece->mark_every ? piece->mark_every : MARKS_EVERY;
+	AUTO_FREE uint32_t *places = xcalloc(piece->entry_count / every + 1, sizeof(*places));
+	size_t part = pack->count;
+
+	pack_words(pack, piece, &dict);
+	pack_entries(pack, piece, every, places);
+	head->entry_bytes = (uint32_t)(pack->count - part);
+	part = pack->count;
+	if (sums)
+		marks_pack(pack, piece, sums, every, places);
+	head->mark_bytes = (uint32_t)(pack->count - part);
+}
+
+uint32_t chunk_pack(struct pack *pack, const struct piece *piece, struct run *run)
+{
 	size_t begin = pack->count, part;
+	struct mark_sums sums;
 	struct chunk_head head = {
 		.magic = CHUNK_MAGIC,
 		.start = piece->entry_count ? piece->entries[0].time : 0,
@@ -252,11 +265,9 @@ uint32_t chunk_pack(struct pack *pack, const struct piece *piece, struct run *ru
 	pack->count += sizeof(head);
 	part = pack->count;
 	if (run)
-		pack_sums(pack, piece, run);
+		pack_sums(pack, piece, run, &sums);
 	head.run_bytes = (uint32_t)(pack->count - part);
-	part = pack->count;
-	pack_entries(pack, piece, &dict);
-	head.entry_bytes = (uint32_t)(pack->count - part);
+	pack_marked(pack, piece, run ? &sums : NULL, &head);
 	part = pack->count;
 	pack_waits(pack, piece);
 	head.wait_bytes = (uint32_t)(pack->count - part);
@@ -280,14 +291,6 @@ void chunk_fini(struct chunk *chunk)
 	free(chunk->waits);
 	free(chunk->edges);
 	*chunk = (struct chunk){ 0 };
-}
-
-static struct chunk_head head_of(const struct chunk *chunk)
-{
-	struct chunk_head head;
-
-	memcpy(&head, chunk->bytes, sizeof(head));
-	return head;
 }
 
 /* One more word of a track, checked: nothing behind it looks again. */
@@ -330,7 +333,7 @@ static uint32_t unpack_entry_word(struct unpack *from, const struct dict *dict, 
 bool chunk_unpack_entries(struct chunk *chunk, const struct chunk_limits *limits)
 {
 	static _Thread_local struct dict dict;
-	struct chunk_head head = head_of(chunk);
+	struct chunk_head head = chunk_head_of(chunk);
 	const uint8_t *at = chunk->bytes + sizeof(head) + head.run_bytes;
 	struct unpack from = { at, at + head.entry_bytes, false };
 	uint64_t time = head.start;
@@ -360,8 +363,8 @@ bool chunk_unpack_entries(struct chunk *chunk, const struct chunk_limits *limits
 /* Every entry, wait and edge takes two bytes at least: no count asks for more memory than that. */
 static bool head_is_sane(const struct chunk_head *head)
 {
-	uint64_t parts =
-		(uint64_t)head->run_bytes + head->entry_bytes + head->wait_bytes + head->edge_bytes;
+	uint64_t parts = (uint64_t)head->run_bytes + head->entry_bytes + head->mark_bytes +
+			 head->wait_bytes + head->edge_bytes;
 
 	return head->bytes == sizeof(*head) + parts && head->entry_count > 0 &&
 	       head->entry_count <= head->entry_bytes / 2 &&
@@ -378,7 +381,7 @@ const char *chunk_open(struct chunk *chunk, const struct chunk_ref *ref, uint32_
 	chunk->has_entries = chunk->has_waits = chunk->has_edges = false;
 	if (chunk->byte_count < sizeof(head))
 		return "it is cut short";
-	head = head_of(chunk);
+	head = chunk_head_of(chunk);
 	if (head.magic != CHUNK_MAGIC || head.bytes != chunk->byte_count)
 		return "no chunk begins there";
 	if (hash_bytes(chunk->bytes + skip, chunk->byte_count - skip, 0) != head.hash)
@@ -438,8 +441,9 @@ static bool unpack_wait(struct unpack *from, struct wait *wait, uint64_t before,
 
 bool chunk_unpack_waits(struct chunk *chunk, const struct chunk_limits *limits)
 {
-	struct chunk_head head = head_of(chunk);
-	const uint8_t *at = chunk->bytes + sizeof(head) + head.run_bytes + head.entry_bytes;
+	struct chunk_head head = chunk_head_of(chunk);
+	const uint8_t *at =
+		chunk->bytes + sizeof(head) + head.run_bytes + head.entry_bytes + head.mark_bytes;
 	struct unpack from = { at, at + head.wait_bytes, false };
 	uint64_t before = 0;
 
@@ -460,7 +464,7 @@ bool chunk_unpack_waits(struct chunk *chunk, const struct chunk_limits *limits)
 
 bool chunk_unpack_edges(struct chunk *chunk, const struct chunk_limits *limits)
 {
-	struct chunk_head head = head_of(chunk);
+	struct chunk_head head = chunk_head_of(chunk);
 	const uint8_t *end = chunk->bytes + chunk->byte_count;
 	struct unpack from = { end - head.edge_bytes, end, false };
 	uint64_t time = 0;
@@ -526,7 +530,7 @@ static void unpack_run_head(struct unpack *from, struct run *run)
 
 bool chunk_unpack_run(const struct chunk *chunk, bool with_max, struct run *out_run)
 {
-	struct chunk_head head = head_of(chunk);
+	struct chunk_head head = chunk_head_of(chunk);
 	const uint8_t *at = chunk->bytes + sizeof(head);
 	struct unpack from = { at, at + head.run_bytes, false };
 	uint64_t rows;
@@ -543,7 +547,7 @@ bool chunk_unpack_run(const struct chunk *chunk, bool with_max, struct run *out_
 
 bool chunk_unpack_places(const struct chunk *chunk, struct run *out_run)
 {
-	struct chunk_head head = head_of(chunk);
+	struct chunk_head head = chunk_head_of(chunk);
 	const uint8_t *at = chunk->bytes + sizeof(head);
 	struct unpack from = { at, at + head.run_bytes, false };
 
@@ -551,143 +555,4 @@ bool chunk_unpack_places(const struct chunk *chunk, struct run *out_run)
 	out_run->call = RUN_NO_CALL;
 	return !from.failed && word_kind(out_run->word) < WORD_KIND_COUNT &&
 	       out_run->now <= head.start;
-}
-
-/* ------------------------------------------------------------------ classes */
-
-void chunk_classes_fini(struct chunk_classes *classes)
-{
-	free(classes->near);
-	free(classes->far);
-	free(classes->classes);
-	free(classes->elsewhere);
-	*classes = (struct chunk_classes){ 0 };
-}
-
-static uint8_t class_of_word(const struct tl_classes *classes, uint32_t word, bool *out_failed)
-{
-	enum word_kind kind = word_kind(word);
-
-	*out_failed |= kind >= WORD_KIND_COUNT;
-	return classes->of_word[kind < WORD_KIND_COUNT ? kind : WORD_UNCERTAIN];
-}
-
-/* Sums before the chunk by their classes, as totals.h has them by rows. */
-static void unpack_classed_row(struct unpack *from, const struct tl_classes *classes, uint64_t *ns)
-{
-	uint64_t kind = unpack_u64(from);
-	uint32_t a = unpack_word(from);
-	uint64_t b = unpack_u64(from);
-	uint64_t row_ns = unpack_u64(from);
-
-	(void)unpack_u64(from); /* how many, and the longest */
-	(void)unpack_u64(from);
-	if (kind == TOTAL_WAIT && b < WAIT_KIND_COUNT)
-		ns[classes->of_wait[b]] += row_ns;
-	else if (kind == TOTAL_STATE && word_kind(a) != WORD_BLOCKED)
-		ns[class_of_word(classes, a, &from->failed)] += row_ns;
-}
-
-static bool unpack_classed_sums(const struct chunk_head *head, const uint8_t *at,
-				const struct tl_classes *classes, struct chunk_classes *out)
-{
-	struct unpack from = { at, at + head->run_bytes, false };
-	struct run run;
-	uint64_t rows;
-
-	unpack_run_head(&from, &run);
-	rows = unpack_u64(&from);
-	for (uint64_t i = 0; i < rows && !from.failed; i++)
-		unpack_classed_row(&from, classes, out->ns);
-	out->now = run.now;
-	out->in_class = class_of_word(classes, run.word, &from.failed);
-	if (word_kind(run.word) == WORD_BLOCKED && run.wait_kind < WAIT_KIND_COUNT)
-		out->in_class = classes->of_wait[run.wait_kind];
-	return !from.failed && from.at == from.end && run.now <= head->start;
-}
-
-static bool unpack_dict_classes(struct unpack *from, const struct tl_classes *classes,
-				uint8_t *out_classes, uint64_t *out_count)
-{
-	*out_count = unpack_u64(from);
-	if (*out_count > DICT_MAX)
-		return false;
-	for (uint64_t i = 0; i < *out_count; i++)
-		out_classes[i] = class_of_word(classes, unpack_word(from), &from->failed);
-	return !from->failed;
-}
-
-static void note_elsewhere(struct chunk_classes *out, uint32_t entry, uint32_t wait)
-{
-	if (out->elsewhere_count == out->elsewhere_cap) {
-		out->elsewhere_cap = out->elsewhere_cap ? 2 * out->elsewhere_cap : 4;
-		out->elsewhere =
-			xrealloc(out->elsewhere, out->elsewhere_cap, sizeof(*out->elsewhere));
-	}
-	out->elsewhere[out->elsewhere_count++] = (struct chunk_elsewhere){ entry, wait };
-}
-
-/* The time of entry 'index', or what is to come: 'near' gives way to 'far' when it does not fit. */
-static void put_time(struct chunk_classes *out, uint32_t index, uint64_t since)
-{
-	if (!out->far && since <= UINT32_MAX) {
-		out->near[index] = (uint32_t)since;
-		return;
-	}
-	if (!out->far) {
-		out->far = xcalloc(out->count, sizeof(*out->far));
-		for (uint32_t i = 0; i < index; i++)
-			out->far[i] = out->near[i];
-		free(out->near);
-		out->near = NULL;
-	}
-	out->far[index] = since;
-}
-
-static bool unpack_classed_entries(struct unpack *from, const struct tl_classes *classes,
-				   uint32_t next_wait, struct chunk_classes *out)
-{
-	uint8_t class_of[DICT_MAX];
-	uint64_t since = 0, words;
-
-	if (!unpack_dict_classes(from, classes, class_of, &words))
-		return false;
-	for (uint32_t i = 0; i < out->count; i++) {
-		uint64_t delta = unpack_u64(from), number = unpack_u64(from);
-
-		if (delta > UINT64_MAX / 2 - out->start - since)
-			return false;
-		since += delta;
-		put_time(out, i, since);
-		if (number - WORDS_FROM < words) {
-			out->classes[i] = class_of[number - WORDS_FROM];
-		} else if (number < WORDS_FROM) {
-			uint32_t wait = number & 1 ? unpack_u32(from) : next_wait;
-
-			next_wait = wait + 1;
-			if (number / 2 == KIND_ELSEWHERE)
-				note_elsewhere(out, i, wait);
-			else
-				out->classes[i] = classes->of_wait[number / 2];
-		} else {
-			from->failed |= number != WORDS_FROM + DICT_MAX;
-			out->classes[i] = class_of_word(classes, unpack_u32(from), &from->failed);
-		}
-	}
-	return !from->failed && from->at == from->end;
-}
-
-bool chunk_unpack_classes(const struct chunk *chunk, const struct tl_classes *classes,
-			  struct chunk_classes *out_classes)
-{
-	struct chunk_head head = head_of(chunk);
-	const uint8_t *at = chunk->bytes + sizeof(head);
-	struct unpack from = { at + head.run_bytes, at + head.run_bytes + head.entry_bytes, false };
-
-	out_classes->start = head.start;
-	out_classes->count = head.entry_count;
-	out_classes->near = xcalloc(head.entry_count, sizeof(*out_classes->near));
-	out_classes->classes = xcalloc(head.entry_count, 1);
-	return unpack_classed_sums(&head, at, classes, out_classes) &&
-	       unpack_classed_entries(&from, classes, head.first_wait, out_classes);
 }

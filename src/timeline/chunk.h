@@ -2,7 +2,7 @@
  * chunk.h - a sealed piece of a track: its entries, the waits and wake-ups that
  * belong to them, and what everything before it adds up to.
  *
- *	head | sums so far (run.h) | entries | waits | edges
+ *	head | sums so far (run.h) | entries | marks (marks.h) | waits | edges
  *
  * Packed in pack.h's numbers, checksummed as a whole; docs/FORMAT.md has the bytes.
  */
@@ -18,9 +18,10 @@
 
 /* A piece of a track on its way into the store. */
 struct piece {
-	uint32_t id;	   /* as in struct track */
-	uint32_t idle_cpu; /* an idle task's; else SLOT_NONE */
-	bool final;	   /* no other piece of its track is expected */
+	uint32_t id;	     /* as in struct track */
+	uint32_t idle_cpu;   /* an idle task's; else SLOT_NONE */
+	bool final;	     /* no other piece of its track is expected */
+	uint32_t mark_every; /* entries from mark to mark; 0 = MARKS_EVERY */
 	uint32_t first;
 	uint32_t first_wait;
 	uint32_t first_edge;
@@ -88,29 +89,5 @@ bool chunk_unpack_run(const struct chunk *chunk, bool with_max, struct run *out_
 
 /* The same without the rows: where it ran. */
 bool chunk_unpack_places(const struct chunk *chunk, struct run *out_run);
-
-/* The entries of a chunk by classes, and what everything before it adds up to. */
-struct chunk_classes {
-	uint64_t ns[TL_CLASSES]; /* up to 'now', ns since the origin */
-	uint64_t now;
-	uint64_t start;	  /* of the first entry, ns since the origin */
-	uint8_t in_class; /* in force at 'now' */
-	uint32_t count;	  /* of entries */
-	uint32_t *
-		near; /* owned; time of each since 'start', ns; NULL: it does not fit, and is in 'far' */
-	uint64_t *far;	  /* owned */
-	uint8_t *classes; /* owned */
-	/* Entries whose wait is in another chunk; their classes are not set. */
-	struct chunk_elsewhere {
-		uint32_t entry, wait;
-	} * elsewhere; /* owned */
-	uint32_t elsewhere_count, elsewhere_cap;
-};
-
-void chunk_classes_fini(struct chunk_classes *classes);
-
-/* Into a zeroed struct. False: the chunk is damaged, and what is in the struct is to be freed. */
-bool chunk_unpack_classes(const struct chunk *chunk, const struct tl_classes *classes,
-			  struct chunk_classes *out_classes);
 
 #endif

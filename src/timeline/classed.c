@@ -1,14 +1,14 @@
 /*
  * classed.c - sums by a few classes of states, for drawing.
  *
- * What query.c adds up by rows, is added up here by the caller's classes, out of chunks that are kept as classes.
+ * What query.c adds up by rows, is added up here by the caller's classes, out of chunks that stay packed (marks.h).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "timeline/cache.h"
-#include "timeline/decoded.h"
+#include "timeline/marks.h"
 #include "timeline/timeline.h"
 #include "timeline/totals.h"
 
@@ -16,17 +16,12 @@ struct tl_classed {
 	const struct timeline *timeline;
 	const struct track *track;
 	const struct tl_classes *classes;
-	const struct chunk_classes *chunk; /* the piece at hand; NULL = the tail */
-	uint64_t turn;			   /* decoded_turn() when 'chunk' was taken */
-	uint32_t piece;			   /* chunk index; chunk_count = the tail */
-	uint32_t at;			   /* entries of the piece that are taken up */
+	const struct chunk *chunk; /* the piece at hand; NULL = the tail */
+	uint64_t stamp;		   /* of 'chunk' when it was taken */
+	uint32_t piece;		   /* chunk index; chunk_count = the tail */
 	bool begun;
-	uint8_t in_class;	   /* in force at 'now' */
-	uint64_t now;		   /* ns since the origin */
-	uint64_t since;		   /* time of the last entry */
-	uint64_t ns[TL_CLASSES];   /* up to 'now' */
+	struct marks_walk walk;	   /* in the tail 'here' and 'next' are kept, no more */
 	uint64_t told[TL_CLASSES]; /* up to the time that was asked last */
-	uint32_t grown;		   /* bits of those that may differ */
 };
 
 struct tl_classed *tl_classed_new(const struct timeline *timeline, uint32_t slot,
@@ -37,7 +32,7 @@ struct tl_classed *tl_classed_new(const struct timeline *timeline, uint32_t slot
 	classed->timeline = timeline;
 	classed->track = &timeline->threads[slot]->track;
 	classed->classes = classes;
-	classed->in_class = classes->of_word[WORD_NONE];
+	classed->walk.here.in_class = classes->of_word[WORD_NONE];
 	return classed;
 }
 
@@ -46,80 +41,51 @@ void tl_classed_free(struct tl_classed *classed)
 	free(classed);
 }
 
-static void take_chunk(struct tl_classed *classed)
+/* A chunk that cannot be read is of no entries, and uncertain. */
+static void enter_unknown(struct tl_classed *classed)
 {
-	struct tl_decoded *decoded = cache_decoded(classed->timeline->cache);
+	struct marks_walk *walk = &classed->walk;
 
-	classed->chunk = decoded_chunk(decoded, classed->timeline, classed->track, classed->piece,
-				       classed->classes);
-	classed->turn = decoded_turn(decoded);
+	walk->here = (struct marks_place){
+		.now = classed->track->chunks[classed->piece].start,
+		.in_class = classed->classes->of_word[WORD_UNCERTAIN],
+	};
+	walk->next = walk->mark.now = UINT64_MAX;
+}
+
+static void enter_chunk(struct tl_classed *classed)
+{
+	struct tl_cache *cache = classed->timeline->cache;
+
+	classed->chunk = cache_packed(cache, classed->track, classed->piece);
+	classed->stamp = classed->chunk->stamp;
+	if (!classed->chunk->byte_count) {
+		enter_unknown(classed);
+	} else if (!marks_walk_begin(&classed->walk, classed->chunk, classed->classes)) {
+		cache_refuse(cache, classed->track, classed->piece);
+		enter_unknown(classed);
+	}
+}
+
+static void enter_tail(struct tl_classed *classed)
+{
+	const struct track *track = classed->track;
+	struct marks_walk *walk = &classed->walk;
+
+	classed->chunk = NULL;
+	walk->here = (struct marks_place){ .in_class = classed->classes->of_word[WORD_NONE] };
+	walk->next = track->count > track->base ? track->tail[0].time : UINT64_MAX;
 }
 
 static void enter_piece(struct tl_classed *classed, uint32_t piece)
 {
 	classed->begun = true;
 	classed->piece = piece;
-	classed->at = 0;
-	classed->grown = UINT32_MAX;
-	if (piece < classed->track->chunk_count) {
-		take_chunk(classed);
-		memcpy(classed->ns, classed->chunk->ns, sizeof(classed->ns));
-		classed->now = classed->chunk->now;
-		classed->in_class = classed->chunk->in_class;
-		return;
-	}
-	classed->chunk = NULL;
-	memset(classed->ns, 0, sizeof(classed->ns));
-	classed->now = 0;
-	classed->in_class = classed->classes->of_word[WORD_NONE];
-}
-
-static inline void grow(struct tl_classed *classed, uint64_t time)
-{
-	classed->ns[classed->in_class] += time - classed->now;
-	classed->grown |= 1u << classed->in_class;
-	classed->now = time;
-}
-
-static inline uint64_t entry_time(const struct chunk_classes *chunk, uint32_t index)
-{
-	return chunk->start + (chunk->far ? chunk->far[index] : chunk->near[index]);
-}
-
-/* The hot loop: 'far' is a constant where it is called. */
-static inline __attribute__((always_inline)) void walk_entries(struct tl_classed *classed,
-							       uint64_t time, bool far)
-{
-	const struct chunk_classes *chunk = classed->chunk;
-	uint64_t now = classed->now, start = chunk->start, since = classed->since;
-	uint32_t at = classed->at, grown = classed->grown;
-	uint8_t in_class = classed->in_class;
-
-	for (; at < chunk->count; at++) {
-		uint64_t next = start + (far ? chunk->far[at] : chunk->near[at]);
-
-		if (next >= time)
-			break;
-		classed->ns[in_class] += next - now;
-		grown |= 1u << in_class;
-		now = since = next;
-		in_class = chunk->classes[at];
-	}
-	classed->now = now;
-	classed->since = since;
-	classed->at = at;
-	classed->grown = grown;
-	classed->in_class = in_class;
-}
-
-static void walk_chunk(struct tl_classed *classed, uint64_t time)
-{
-	if (decoded_turn(cache_decoded(classed->timeline->cache)) != classed->turn)
-		take_chunk(classed); /* it may have been given up meanwhile */
-	if (classed->chunk->far)
-		walk_entries(classed, time, true);
+	classed->walk.grown = UINT32_MAX;
+	if (piece < classed->track->chunk_count)
+		enter_chunk(classed);
 	else
-		walk_entries(classed, time, false);
+		enter_tail(classed);
 }
 
 static uint8_t class_of_wait(const struct tl_classed *classed, uint32_t index)
@@ -130,21 +96,46 @@ static uint8_t class_of_wait(const struct tl_classed *classed, uint32_t index)
 	return classed->classes->of_wait[wait_kind(&wait)];
 }
 
+/* Another chunk may have taken its place meanwhile. */
+static void hold_chunk(struct tl_classed *classed)
+{
+	if (classed->chunk->stamp == classed->stamp)
+		return;
+	classed->chunk = cache_packed(classed->timeline->cache, classed->track, classed->piece);
+	classed->stamp = classed->chunk->stamp;
+	if (!classed->chunk->byte_count)
+		classed->walk.next = classed->walk.mark.now = UINT64_MAX;
+}
+
+static void walk_chunk(struct tl_classed *classed, uint64_t time)
+{
+	struct marks_walk *walk = &classed->walk;
+
+	hold_chunk(classed);
+	while (marks_walk_to(walk, classed->chunk, classed->classes, time)) {
+		walk->here.in_class = class_of_wait(classed, walk->wait);
+		hold_chunk(classed);
+	}
+	if (walk->failed)
+		cache_refuse(classed->timeline->cache, classed->track, classed->piece);
+}
+
 static void walk_tail(struct tl_classed *classed, uint64_t time)
 {
 	const struct track *track = classed->track;
+	struct marks_walk *walk = &classed->walk;
+	uint32_t count = track->count - track->base;
 
-	for (; classed->at < track->count - track->base; classed->at++) {
-		const struct track_entry *entry = &track->tail[classed->at];
-		enum word_kind kind = word_kind(entry->word);
+	while (walk->next < time) {
+		uint32_t word = track->tail[walk->here.taken++].word;
 
-		if (entry->time >= time)
-			return;
-		grow(classed, entry->time);
-		classed->since = entry->time;
-		classed->in_class = kind == WORD_BLOCKED
-					    ? class_of_wait(classed, word_arg(entry->word))
-					    : classed->classes->of_word[kind];
+		marks_walk_grow(walk, walk->next);
+		walk->since = walk->next;
+		walk->here.in_class = word_kind(word) == WORD_BLOCKED
+					      ? class_of_wait(classed, word_arg(word))
+					      : classed->classes->of_word[word_kind(word)];
+		walk->next =
+			walk->here.taken < count ? track->tail[walk->here.taken].time : UINT64_MAX;
 	}
 }
 
@@ -156,55 +147,55 @@ static uint64_t next_piece_ns(const struct tl_classed *classed)
 
 static void walk_to(struct tl_classed *classed, uint64_t time)
 {
-	if (time <= classed->now)
+	struct marks_walk *walk = &classed->walk;
+
+	if (time <= walk->here.now)
 		return;
 	if (!classed->begun || next_piece_ns(classed) < time)
 		enter_piece(classed, track_piece(classed->track, time));
-	if (classed->chunk)
-		walk_chunk(classed, time);
-	else
-		walk_tail(classed, time);
-	if (time > classed->now)
-		grow(classed, time);
+	if (walk->next < time) {
+		if (classed->chunk)
+			walk_chunk(classed, time);
+		else
+			walk_tail(classed, time);
+	}
+	if (time > walk->here.now)
+		marks_walk_grow(walk, time);
 }
 
 uint32_t tl_classed_take(struct tl_classed *classed, uint64_t time_ns, uint64_t *out_ns)
 {
 	uint64_t origin = classed->timeline->origin_ns;
-	uint32_t grown;
+	struct marks_walk *walk = &classed->walk;
+	uint32_t grown = 0;
 
 	walk_to(classed, time_ns > origin ? time_ns - origin : 0);
-	grown = classed->grown;
-	for (uint32_t bits = grown; bits; bits &= bits - 1) {
+	for (uint32_t bits = walk->grown; bits; bits &= bits - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(bits);
+		uint64_t ns = walk->here.ns[i] - classed->told[i];
 
-		out_ns[i] = classed->ns[i] - classed->told[i];
-		classed->told[i] = classed->ns[i];
+		if (!ns)
+			continue;
+		out_ns[i] = ns;
+		classed->told[i] = walk->here.ns[i];
+		grown |= 1u << i;
 	}
-	classed->grown = 0;
+	walk->grown = 0;
 	return grown;
 }
 
-bool tl_classed_pace(struct tl_classed *classed, struct tl_classed_pace *out_pace)
+bool tl_classed_pace(const struct tl_classed *classed, struct tl_classed_pace *out_pace)
 {
-	uint64_t next = UINT64_MAX, origin = classed->timeline->origin_ns;
-	const struct track *track = classed->track;
+	uint64_t next = classed->walk.next, origin = classed->timeline->origin_ns;
 
 	if (!classed->begun)
 		return false;
-	if (!classed->chunk) {
-		if (classed->at < track->count - track->base)
-			next = track->tail[classed->at].time;
-	} else {
-		if (decoded_turn(cache_decoded(classed->timeline->cache)) != classed->turn)
-			take_chunk(classed);
-		next = classed->at < classed->chunk->count ? entry_time(classed->chunk, classed->at)
-							   : next_piece_ns(classed);
-	}
+	if (next == UINT64_MAX)
+		next = next_piece_ns(classed);
 	*out_pace = (struct tl_classed_pace){
-		.since_ns = classed->since + origin,
+		.since_ns = classed->walk.since + origin,
 		.until_ns = next == UINT64_MAX ? next : next + origin,
-		.in_class = classed->in_class,
+		.in_class = classed->walk.here.in_class,
 	};
 	return true;
 }

@@ -67,6 +67,9 @@ static void pack_track(struct pack *pack, const struct track *track)
 		pack_u64(pack, ref->first);
 		pack_u64(pack, ref->first_wait);
 		pack_u64(pack, ref->first_edge);
+		pack_u64(pack, ref->last_change ? ref->last_change - ref->start + 1 : 0);
+		pack_u64(pack, ref->last_change - ref->first_change);
+		pack_u64(pack, ref->longest);
 	}
 }
 
@@ -165,6 +168,15 @@ static bool refs_are_sane(const struct track *track, uint64_t store_bytes)
 	return true;
 }
 
+static void unpack_changes(struct unpack *from, struct chunk_ref *ref)
+{
+	uint64_t last = unpack_u64(from), between = unpack_u64(from);
+
+	ref->last_change = last ? ref->start + last - 1 : 0;
+	ref->first_change = ref->last_change - between;
+	ref->longest = unpack_u64(from);
+}
+
 static bool unpack_track(struct unpack *from, struct track *track, uint64_t store_bytes)
 {
 	uint64_t offset = 0, count;
@@ -172,7 +184,7 @@ static bool unpack_track(struct unpack *from, struct track *track, uint64_t stor
 	track->count = track->base = unpack_u32(from);
 	track->sealed_last = unpack_u64(from);
 	count = unpack_u64(from);
-	if (!count_fits(from, count, 6) || count > UINT32_MAX)
+	if (!count_fits(from, count, 9) || count > UINT32_MAX)
 		return false;
 	track->chunks = xcalloc(count + 1, sizeof(*track->chunks));
 	track->chunk_count = track->chunk_cap = (uint32_t)count;
@@ -186,6 +198,7 @@ static bool unpack_track(struct unpack *from, struct track *track, uint64_t stor
 		ref->first = unpack_u32(from);
 		ref->first_wait = unpack_u32(from);
 		ref->first_edge = unpack_u32(from);
+		unpack_changes(from, ref);
 	}
 	return !from->failed && refs_are_sane(track, store_bytes);
 }
@@ -435,6 +448,27 @@ int index_open(const char *dir, const struct index_key *key, struct timeline **o
 		return rc;
 	}
 	return 0;
+}
+
+int index_open_again(const struct timeline *timeline, struct timeline **out_timeline,
+		     struct err *err)
+{
+	int fd = timeline->cache ? cache_dup_fd(timeline->cache) : -1;
+	struct index_head head;
+	struct index_key key;
+	int rc;
+
+	if (fd < 0)
+		return err_set(err, -ENOENT, "the timeline is in memory");
+	rc = read_all(fd, &head, sizeof(head), 0);
+	memcpy(key.bytes, head.key, sizeof(key.bytes));
+	if (rc == 0)
+		rc = open_fd(fd, &key, out_timeline, err);
+	else
+		(void)err_set(err, rc, "it cannot be read: %s", strerror(-rc));
+	if (rc < 0)
+		mem_close_fd(&fd);
+	return rc;
 }
 
 /* --------------------------------------------------------------------- build */

@@ -37,6 +37,10 @@ struct index_key {
 int index_open(const char *dir, const struct index_key *key, struct timeline **out_timeline,
 	       struct err *err);
 
+/* The index that is behind 'timeline' once more, for another thread. -ENOENT: it is in memory; or as index_open(). */
+int index_open_again(const struct timeline *timeline, struct timeline **out_timeline,
+		     struct err *err);
+
 struct index_writer;
 
 /*

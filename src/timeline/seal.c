@@ -85,6 +85,28 @@ static void write_out(struct seal *seal)
 	seal->out.count = 0;
 }
 
+static bool is_same(const struct piece *piece, uint32_t word, uint32_t other)
+{
+	if (word == other)
+		return true;
+	return !(piece->id & TRACK_CPU) && word_plain(word) == word_plain(other);
+}
+
+static void note_changes(const struct piece *piece, struct chunk_ref *ref)
+{
+	for (uint32_t i = 1; i < piece->entry_count; i++) {
+		uint64_t time = piece->entries[i].time;
+
+		if (is_same(piece, piece->entries[i].word, piece->entries[i - 1].word))
+			continue;
+		if (!ref->last_change)
+			ref->first_change = time;
+		else if (time - ref->last_change > ref->longest)
+			ref->longest = time - ref->last_change;
+		ref->last_change = time;
+	}
+}
+
 static void add_ref(struct sealed *sealed, const struct piece *piece, uint64_t offset,
 		    uint32_t bytes)
 {
@@ -100,6 +122,7 @@ static void add_ref(struct sealed *sealed, const struct piece *piece, uint64_t o
 		.first_wait = piece->first_wait,
 		.first_edge = piece->first_edge,
 	};
+	note_changes(piece, &sealed->refs[sealed->count - 1]);
 }
 
 /* Pack a piece and note where it went. Frees what it owns. */
@@ -291,6 +314,7 @@ static void cut_track(struct seal *seal, struct track *track, uint32_t cut, uint
 	piece.final = track->final = cut == track->count;
 	track->sealed_last = track->tail[cut - 1 - track->base].time;
 
+	piece.mark_every = seal->timeline->mark_every;
 	piece.entry_count = cut - track->base;
 	if (!(track->id & TRACK_CPU))
 		cut_thread(&piece, seal->timeline->threads[track->id], waits_end);

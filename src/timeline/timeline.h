@@ -463,6 +463,7 @@ struct timeline {
 	size_t note_cap;
 
 	uint32_t chunk_entries; /* entries of a chunk; 0 = as many as are good (tests take fewer) */
+	uint32_t mark_every;	/* entries from mark to mark in them; 0 = the same */
 	struct seal *seal;	/* while it is written into a store; else NULL */
 	struct tl_cache *cache; /* chunks of a store that are in memory; NULL = nothing is sealed */
 };
@@ -639,7 +640,7 @@ uint64_t tl_sums_vague_ns(const struct tl_sums *sums);
 
 /*
  * The same as tl_sums, by a few classes of states that the caller chooses: for drawing, where it costs
- * a tenth. No waits are unpacked, and chunks are kept as classes, for one table of them: so all should use the same.
+ * a tenth. No waits are unpacked, and of a chunk only the entries behind a mark (marks.h).
  */
 #define TL_CLASSES 32 /* a class is below that */
 
@@ -648,7 +649,7 @@ struct tl_classes {
 	uint8_t of_wait[WAIT_KIND_COUNT];
 };
 
-/* 'classes' stay as long as the timeline does. */
+/* 'classes' stay as long as it does. */
 struct tl_classed;
 struct tl_classed *tl_classed_new(const struct timeline *timeline, uint32_t slot,
 				  const struct tl_classes *classes);
@@ -656,7 +657,7 @@ void tl_classed_free(struct tl_classed *classed); /* NULL is fine */
 
 /*
  * What passed by class from the time that was asked last, or the origin, up to 'time_ns', which may not be before that.
- * Returns the bits of classes whose ns are set in 'out_ns', TL_CLASSES of them; the others, that did not grow, are left alone.
+ * Returns the bits of classes whose ns are set in 'out_ns', which has room for the largest class; the others, that did not grow, are left alone.
  */
 uint32_t tl_classed_take(struct tl_classed *classed, uint64_t time_ns, uint64_t *out_ns);
 
@@ -668,7 +669,7 @@ struct tl_classed_pace {
 };
 
 /* False: at the origin, where nothing has been counted yet. */
-bool tl_classed_pace(struct tl_classed *classed, struct tl_classed_pace *out_pace);
+bool tl_classed_pace(const struct tl_classed *classed, struct tl_classed_pace *out_pace);
 
 /* Wake-ups that thread 'slot' gave in [start, end), in order. Used like tl_iter. */
 struct tl_edge_iter {

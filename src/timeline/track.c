@@ -31,8 +31,6 @@ uint32_t track_piece(const struct track *track, uint64_t time)
 	return before ? (uint32_t)before - 1 : 0;
 }
 
-#define STRETCH_PIECES 2 /* before and behind one, that an interval may lie in */
-
 uint64_t track_piece_start(const struct track *track, uint64_t index)
 {
 	if (index < track->chunk_count)
@@ -41,12 +39,42 @@ uint64_t track_piece_start(const struct track *track, uint64_t index)
 									 : UINT64_MAX;
 }
 
+#define STRETCH_PIECES \
+	4 /* before and behind one, that are looked at for where an interval begins or ends */
+
+/* The interval that goes on as chunk 'piece' begins does not begin before that. */
+static uint64_t begins_from(const struct track *track, uint64_t piece)
+{
+	for (uint64_t i = piece; i > 0 && i + STRETCH_PIECES > piece; i--) {
+		if (track->chunks[i - 1].last_change)
+			return track->chunks[i - 1].last_change;
+	}
+	return 0;
+}
+
+/* The one that goes on as it ends does not end behind that. */
+static uint64_t ends_by(const struct track *track, uint64_t piece)
+{
+	for (uint64_t i = piece + 1; i < track->chunk_count && i <= piece + STRETCH_PIECES; i++) {
+		if (track->chunks[i].last_change)
+			return track->chunks[i].first_change;
+	}
+	return UINT64_MAX;
+}
+
 static bool may_hold(const struct track *track, uint64_t least, uint64_t piece)
 {
-	uint64_t first = piece > STRETCH_PIECES ? piece - STRETCH_PIECES : 0;
-	uint64_t begin = first ? track_piece_start(track, first) : 0;
+	const struct chunk_ref *ref;
 
-	return track_piece_start(track, piece + STRETCH_PIECES + 1) - begin >= least;
+	if (piece >= track->chunk_count)
+		return true;
+	ref = &track->chunks[piece];
+	if (ref->longest >= least)
+		return true;
+	if (!ref->last_change)
+		return ends_by(track, piece) - begins_from(track, piece) >= least;
+	return ref->first_change - begins_from(track, piece) >= least ||
+	       ends_by(track, piece) - ref->last_change >= least;
 }
 
 bool track_stretch(const struct track *track, uint64_t least, uint64_t from, uint64_t to,

@@ -36,6 +36,9 @@ struct chunk_ref {
 	uint32_t first;	     /* index of its first entry */
 	uint32_t first_wait; /* index of its first wait */
 	uint32_t first_edge;
+	/* Behind its first entry the state changes for the first and the last time, ns since the origin; 0, 0: never. */
+	uint64_t first_change, last_change;
+	uint64_t longest; /* that it stays the same in between */
 };
 
 struct track {
@@ -79,8 +82,8 @@ uint32_t track_piece(const struct track *track, uint64_t time);
 uint64_t track_piece_start(const struct track *track, uint64_t index);
 
 /*
- * A stretch of [from, to) in which an interval of 'least' may lie: chunks that are too short for that are
- * left out. False: there is no other one. A longer interval that many chunks lie in may be missed. ns since the origin.
+ * A stretch of [from, to) in which an interval of 'least' may lie: chunks in which all are shorter are
+ * left out. False: there is no other one. ns since the origin.
  */
 bool track_stretch(const struct track *track, uint64_t least, uint64_t from, uint64_t to,
 		   uint64_t *out_from, uint64_t *out_to);

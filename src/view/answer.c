@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "timeline/timeline.h"
 #include "view/answer_int.h"
+#include "view/crew.h"
 
 #define TEXT_TYPE "text/plain; charset=utf-8"
 #define JSON_TYPE "application/json"
@@ -117,6 +118,8 @@ static void refuse_damaged(const struct view *view, struct view_answer *out_answ
 	AUTO_FREE char *text = NULL;
 
 	if (!damage)
+		damage = view_crew_damage(view->crew);
+	if (!damage)
 		return;
 	text = xasprintf("the index is damaged, \"holdup index --force\" rebuilds it: %s", damage);
 	view_answer_fini(out_answer);
@@ -163,7 +166,7 @@ int view_window(const struct view *view, const struct view_query *query, uint64_
 
 /* ---------------------------------------------------------------------- JSON */
 
-void view_json_begin(struct view_json *json)
+void view_json_open(struct view_json *json)
 {
 	*json = (struct view_json){ 0 };
 	json->out = open_memstream(&json->bytes, &json->count);
@@ -173,6 +176,17 @@ void view_json_begin(struct view_json *json)
 	}
 	(void)__fsetlocking(json->out, FSETLOCKING_BYCALLER); /* nobody else writes to it */
 	json->json.out = json->out;
+}
+
+char *view_json_close(struct view_json *json)
+{
+	(void)fclose(json->out); /* of memory: what could not be written ended the program */
+	return json->bytes;
+}
+
+void view_json_begin(struct view_json *json)
+{
+	view_json_open(json);
 	json_begin_object(&json->json, NULL);
 }
 
@@ -180,7 +194,7 @@ void view_json_end(struct view_json *json, struct view_answer *out_answer)
 {
 	json_end_object(&json->json);
 	json_fini(&json->json);
-	(void)fclose(json->out); /* of memory: what could not be written ended the program */
+	(void)view_json_close(json);
 	*out_answer = (struct view_answer){ 200, JSON_TYPE, json->bytes, json->count };
 }
 

@@ -18,6 +18,7 @@
 
 struct beside;
 struct loaded;
+struct view_crew;
 struct view_events;
 struct view_others;
 struct why_thread;
@@ -29,6 +30,7 @@ struct view {
 	const struct beside *beside; /* NULL = nothing was read beside the timeline */
 	uint64_t from_ns, to_ns;     /* the window that the user chose; 0, 0 = none */
 	struct view_others *others;  /* lanes that are no threads; NULL = none are read */
+	struct view_crew *crew;	     /* who helps with lanes; NULL = nobody */
 	struct view_events *events;  /* kept open for "events"; NULL = opened for each question */
 };
 

@@ -23,6 +23,10 @@ struct view_json {
 void view_json_begin(struct view_json *json);
 void view_json_end(struct view_json *json, struct view_answer *out_answer);
 
+/* A part of an answer: nothing is begun, and nothing ended. Returns the text, which is the caller's. */
+void view_json_open(struct view_json *json);
+char *view_json_close(struct view_json *json);
+
 /* A text out of the trace: escaped as for a terminal. NULL prints null. */
 void view_json_text(struct json *json, const char *key, const char *text);
 /* The same of a text that is owned: it is freed. */

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "timeline/timeline.h"
 #include "view/answer_int.h"
+#include "view/crew.h"
 #include "view/events.h"
 #include "view/live.h"
 #include "view/others.h"
@@ -84,6 +85,7 @@ static void open_second(struct view_desk *desk)
 	desk->clerks[VIEW_QUICK].view.others = desk->others;
 	desk->clerks[VIEW_QUICK].view.loaded = desk->is_shared ? &desk->loaded : &desk->second;
 	desk->clerks[VIEW_EVENTS].view = desk->clerks[VIEW_QUICK].view;
+	desk->clerks[VIEW_QUICK].view.crew = view_crew_new(&desk->clerks[VIEW_QUICK].view);
 	desk->clerks[VIEW_EVENTS].view.events = &desk->events;
 }
 

@@ -2,7 +2,7 @@
  * desk.h - who answers: three threads, each with the open trace for itself (enum view_clerk).
  *
  *	slow    builds the index first, then verdicts, one after the other
- *	quick   what is drawn, so that panning never waits for a verdict
+ *	quick   what is drawn, so that panning never waits for a verdict; with a helper (crew.h)
  *	events  single events, out of the trace itself
  *
  * A question is handed in and told of when it is answered. One that the same page has replaced by a

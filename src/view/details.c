@@ -3,6 +3,7 @@
  * named.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "analyse/stats/states.h"
 #include "ask/loaded.h"
@@ -10,6 +11,7 @@
 #include "base/mem.h"
 #include "timeline/timeline.h"
 #include "view/answer_int.h"
+#include "view/crew.h"
 #include "view/details.h"
 #include "view/lanes.h"
 
@@ -220,32 +222,52 @@ static void put_spans(struct json *json, const struct view *view, struct view_la
 	tl_places_free(naming.places);
 }
 
+/* Lanes whose spans are asked for, and the array of each. */
+struct spans_asked {
+	const struct view_lane *lanes;
+	struct tl_interval window;
+	uint64_t least_ns;
+	char **made;
+};
+
+static void make_spans(const struct view *view, uint32_t index, void *context)
+{
+	const struct spans_asked *asked = context;
+	struct view_json json;
+
+	view_json_open(&json);
+	json_begin_array(&json.json, NULL);
+	put_spans(&json.json, view, asked->lanes[index], &asked->window, asked->least_ns);
+	json_end_array(&json.json);
+	asked->made[index] = view_json_close(&json);
+}
+
 void view_answer_spans(const struct view *view, const struct view_query *query,
 		       struct view_answer *out_answer)
 {
 	const char *rows = view_query_text(query, "rows");
 	struct view_lane lanes[VIEW_LANES_MAX];
-	struct tl_interval window = { 0 };
-	uint64_t least_ns = 0;
+	char *made[VIEW_LANES_MAX];
+	struct spans_asked asked = { .lanes = lanes, .made = made };
 	uint32_t count = 0;
 	struct err err = { 0 };
 	struct view_json json;
-	int rc = view_window(view, query, &window.start_ns, &window.end_ns, &err);
+	int rc = view_window(view, query, &asked.window.start_ns, &asked.window.end_ns, &err);
 
 	if (rc == 0)
 		rc = view_lanes_parse(view, rows ? rows : "", lanes, &count, &err);
 	if (rc == 0)
-		rc = view_query_number(query, "least", 0, UINT64_MAX, 0, &least_ns, &err);
+		rc = view_query_number(query, "least", 0, UINT64_MAX, 0, &asked.least_ns, &err);
 	if (rc < 0) {
 		view_answer_fail(out_answer, &err);
 		return;
 	}
+	view_crew_each(view, count, make_spans, &asked);
 	view_json_begin(&json);
 	json_begin_array(&json.json, "lanes");
 	for (uint32_t i = 0; i < count; i++) {
-		json_begin_array(&json.json, NULL);
-		put_spans(&json.json, view, lanes[i], &window, least_ns);
-		json_end_array(&json.json);
+		json_print_made(&json.json, NULL, made[i]);
+		free(made[i]);
 	}
 	json_end_array(&json.json);
 	view_json_end(&json, out_answer);

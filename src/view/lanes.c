@@ -10,6 +10,7 @@
 #include "view/lanes.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ask/loaded.h"
@@ -20,6 +21,7 @@
 #include "event/facts.h"
 #include "timeline/timeline.h"
 #include "view/answer_int.h"
+#include "view/crew.h"
 #include "view/shares.h"
 
 #define CPU_SPANS_MAX 20000u /* of a CPU in a window, that are looked at one by one */
@@ -29,67 +31,86 @@
 /* Columns of one lane on their way out. */
 struct lane_writer {
 	struct outbuf *out;
-	uint8_t parts[LANE_STATE_COUNT]; /* of the run that is not written yet */
+	struct lane_run {
+		uint8_t bytes[1 + 2 * LANE_STATE_COUNT]; /* how many parts, and the parts */
+		size_t count;
+	} run; /* that is not written yet */
 	uint32_t columns, runs;
 };
 
 static void write_run(struct lane_writer *writer)
 {
-	uint32_t parts = 0;
+	struct outbuf *out = writer->out;
 
 	if (!writer->columns)
 		return;
-	for (size_t i = 0; i < LANE_STATE_COUNT; i++)
-		parts += writer->parts[i] != 0;
-	outbuf_little(writer->out, writer->columns, 2);
-	outbuf_little(writer->out, parts, 1);
-	for (size_t i = 0; i < LANE_STATE_COUNT; i++) {
-		if (!writer->parts[i])
-			continue;
-		outbuf_little(writer->out, i, 1);
-		outbuf_little(writer->out, writer->parts[i], 1);
-	}
+	outbuf_little(out, writer->columns, 2);
+	outbuf_room(out);
+	memcpy(out->at, writer->run.bytes, sizeof(writer->run.bytes)); /* the slack is larger */
+	out->at += writer->run.count;
 	writer->runs++;
 	writer->columns = 0;
 }
 
-/* In parts of SHARES; what is left by rounding goes to the largest. Returns whether there was any time. */
-static bool divide(const struct lane_shares *shares, uint8_t *out_parts)
+static inline uint32_t share_of(uint64_t ns, uint64_t sum)
 {
-	uint32_t left = SHARES, most = 0;
-	uint64_t sum = 0;
+	return sum <= UINT64_MAX / SHARES ? (uint32_t)(ns * SHARES / sum)
+					  : (uint32_t)((unsigned __int128)ns * SHARES / sum);
+}
 
-	for (uint32_t i = 0; i < LANE_STATE_COUNT; i++) {
-		sum += shares->ns[i];
-		most = shares->ns[i] > shares->ns[most] ? i : most;
+/* In parts of SHARES; what is left by rounding goes to the largest. Returns whether there was any time. */
+static bool divide(const struct lane_shares *shares, struct lane_run *out_run)
+{
+	uint32_t left = SHARES, parts[LANE_STATE_COUNT], most = 0;
+	uint64_t sum = 0, most_ns = 0;
+
+	for (uint32_t bits = shares->states; bits; bits &= bits - 1) {
+		uint32_t state = (uint32_t)__builtin_ctz(bits);
+
+		sum += shares->ns[state];
+		most = shares->ns[state] > most_ns ? state : most;
+		most_ns = shares->ns[most];
 	}
-	for (uint32_t i = 0; sum && i < LANE_STATE_COUNT; i++) {
-		uint64_t ns = shares->ns[i];
+	if (!sum)
+		return false;
+	if (most_ns == sum) { /* it is all: no need to divide */
+		*out_run = (struct lane_run){ { 1, (uint8_t)most, SHARES }, 3 };
+		return true;
+	}
+	for (uint32_t bits = shares->states; bits; bits &= bits - 1) {
+		uint32_t state = (uint32_t)__builtin_ctz(bits);
 
-		if (!ns)
+		parts[state] = shares->ns[state] ? share_of(shares->ns[state], sum) : 0;
+		left -= parts[state];
+	}
+	parts[most] += left;
+	out_run->count = 1;
+	for (uint32_t bits = shares->states; bits; bits &= bits - 1) {
+		uint32_t state = (uint32_t)__builtin_ctz(bits);
+
+		if (!parts[state])
 			continue;
-		out_parts[i] = sum <= UINT64_MAX / SHARES
-				       ? (uint8_t)(ns * SHARES / sum)
-				       : (uint8_t)((unsigned __int128)ns * SHARES / sum);
-		left -= out_parts[i];
+		out_run->bytes[out_run->count++] = (uint8_t)state;
+		out_run->bytes[out_run->count++] = (uint8_t)parts[state];
 	}
-	if (sum)
-		out_parts[most] = (uint8_t)(out_parts[most] + left);
-	return sum != 0;
+	out_run->bytes[0] = (uint8_t)(out_run->count / 2);
+	return true;
 }
 
 static void write_columns(void *context, uint32_t first, uint32_t count,
 			  const struct lane_shares *shares)
 {
 	struct lane_writer *writer = context;
-	uint8_t parts[LANE_STATE_COUNT] = { 0 };
+	struct lane_run run;
 
 	(void)first;
-	if (!divide(shares, parts)) /* shorter than a ns: it is as the one before */
-		memcpy(parts, writer->parts, sizeof(parts));
-	if (writer->columns && memcmp(parts, writer->parts, sizeof(parts)) != 0)
+	if (!divide(shares, &run)) /* shorter than a ns: it is as the one before */
+		run = writer->run;
+	if (writer->columns && (run.count != writer->run.count ||
+				memcmp(run.bytes, writer->run.bytes, run.count) != 0))
 		write_run(writer);
-	memcpy(writer->parts, parts, sizeof(parts));
+	if (!writer->columns)
+		writer->run = run;
 	writer->columns += count;
 }
 
@@ -152,13 +173,21 @@ void view_lane_columns(const struct view *view, struct view_lane lane,
 			    out_sum);
 }
 
+/* Lanes that are asked for, and what is made of each. */
+struct lanes_asked {
+	const struct view_lane *lanes;
+	struct lane_window window;
+	struct outbuf *made;
+};
+
 /* The runs come behind their number and the sums, which are known at the end. */
-static void lanes_put_lane(struct outbuf *out, const struct view *view, struct view_lane lane,
-			   const struct lane_window *of)
+static void make_lane(const struct view *view, uint32_t index, void *context)
 {
-	struct outbuf runs;
-	struct lane_writer writer = { .out = &runs };
-	struct lane_window window = *of;
+	const struct lanes_asked *asked = context;
+	struct outbuf runs, *out = &asked->made[index];
+	struct lane_writer writer = { .out = &runs, .run.count = 1 };
+	struct lane_window window = asked->window;
+	struct view_lane lane = asked->lanes[index];
 	struct lane_shares sum;
 
 	outbuf_to_memory(&runs);
@@ -166,6 +195,7 @@ static void lanes_put_lane(struct outbuf *out, const struct view *view, struct v
 	window.context = &writer;
 	view_lane_columns(view, lane, &window, &sum);
 	write_run(&writer);
+	outbuf_to_memory(out);
 	outbuf_little(out, (uint8_t)lane.kind, 4);
 	outbuf_little(out, lane.index, 4);
 	for (size_t i = 0; i < LANE_STATE_COUNT; i++)
@@ -180,12 +210,12 @@ void view_answer_lanes(const struct view *view, const struct view_query *query,
 {
 	const char *rows = view_query_text(query, "rows");
 	struct view_lane lanes[VIEW_LANES_MAX];
-	struct lane_window window = { 0 };
+	struct lanes_asked asked = { .lanes = lanes };
 	struct err err = { 0 };
 	struct outbuf out;
 	uint32_t count = 0;
 	uint64_t width;
-	int rc = view_window(view, query, &window.start_ns, &window.end_ns, &err);
+	int rc = view_window(view, query, &asked.window.start_ns, &asked.window.end_ns, &err);
 
 	if (rc == 0)
 		rc = view_query_number(query, "width", 1, VIEW_WIDTH_MAX, WIDTH, &width, &err);
@@ -195,9 +225,14 @@ void view_answer_lanes(const struct view *view, const struct view_query *query,
 		view_answer_fail(out_answer, &err);
 		return;
 	}
-	window.width = (uint32_t)width;
+	asked.window.width = (uint32_t)width;
+	asked.made = xcalloc(count + 1, sizeof(*asked.made));
+	view_crew_each(view, count, make_lane, &asked);
 	view_bytes_begin(&out, "HLL1", width, count, LANE_STATE_COUNT);
-	for (uint32_t i = 0; i < count; i++)
-		lanes_put_lane(&out, view, lanes[i], &window);
+	for (uint32_t i = 0; i < count; i++) {
+		outbuf_put(&out, asked.made[i].start, outbuf_bytes(&asked.made[i]));
+		outbuf_fini(&asked.made[i]);
+	}
+	free(asked.made);
 	view_answer_bytes(out_answer, &out);
 }

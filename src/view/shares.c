@@ -84,48 +84,56 @@ static bool is_open(const struct tl_classed_pace *pace)
 struct passing {
 	struct tl_classed *sums;
 	uint64_t asked_ns;
-	uint64_t ns[TL_CLASSES]; /* what is not of the last step is 0 */
-	uint32_t grown;
+	struct tl_classed_pace pace; /* there */
+	bool has_pace;
+	struct lane_shares shares; /* of the last step */
 };
 
 /* What passed since the last time, by state. */
-static void pass(struct passing *passing, uint64_t time_ns, struct lane_shares *out_shares)
+static const struct lane_shares *pass(struct passing *passing, uint64_t time_ns)
 {
-	struct tl_classed_pace pace;
+	struct lane_shares *shares = &passing->shares;
 	uint64_t open_ns, from_ns = passing->asked_ns;
 
-	for (uint32_t bits = passing->grown; bits; bits &= bits - 1)
-		passing->ns[__builtin_ctz(bits)] = 0;
-	passing->grown = tl_classed_take(passing->sums, time_ns, passing->ns);
-	memcpy(out_shares->ns, passing->ns, sizeof(out_shares->ns));
+	for (uint32_t bits = shares->states; bits; bits &= bits - 1)
+		shares->ns[__builtin_ctz(bits)] = 0;
+	shares->states = tl_classed_take(passing->sums, time_ns, shares->ns);
 	passing->asked_ns = time_ns;
-	if (!tl_classed_pace(passing->sums, &pace) || !is_open(&pace))
-		return;
-	open_ns = time_ns - (pace.since_ns > from_ns ? pace.since_ns : from_ns);
-	out_shares->ns[LANE_STILL] = open_ns;
-	out_shares->ns[LANE_UNENDED] -= open_ns;
+	passing->has_pace = tl_classed_pace(passing->sums, &passing->pace);
+	if (!passing->has_pace || !is_open(&passing->pace))
+		return shares;
+	open_ns = time_ns - (passing->pace.since_ns > from_ns ? passing->pace.since_ns : from_ns);
+	shares->ns[LANE_STILL] = open_ns;
+	shares->ns[LANE_UNENDED] -= open_ns;
+	shares->states |= 1u << LANE_STILL;
+	return shares;
 }
 
 static void add_shares(struct lane_shares *sum, const struct lane_shares *more)
 {
-	for (size_t i = 0; i < LANE_STATE_COUNT; i++)
-		sum->ns[i] += more->ns[i];
+	sum->states |= more->states;
+	for (uint32_t bits = more->states; bits; bits &= bits - 1)
+		sum->ns[__builtin_ctz(bits)] += more->ns[__builtin_ctz(bits)];
 }
 
-/* How many columns from 'first' on lie within what goes on now; *out_state is that. */
-static uint32_t columns_alike(struct tl_classed *sums, const struct lane_window *window,
-			      uint32_t first, enum lane_state *out_state)
+/* How many columns from 'first' on lie within what goes on there. */
+static uint32_t columns_alike(const struct passing *passing, const uint64_t *starts, uint32_t first,
+			      uint32_t width)
 {
-	uint32_t low = first, high = window->width;
-	struct tl_classed_pace pace;
+	uint64_t until_ns = passing->pace.until_ns;
+	uint32_t low = first + 1, high = first + 2, step = 1;
 
-	if (!tl_classed_pace(sums, &pace) || lane_column_ns(window, first + 1) > pace.until_ns)
+	if (!passing->has_pace || starts[low] > until_ns)
 		return 0;
-	*out_state = is_open(&pace) ? LANE_STILL : (enum lane_state)pace.in_class;
+	while (high <= width && starts[high] <= until_ns) { /* mostly they are few */
+		low = high;
+		high += step *= 2;
+	}
+	high = high <= width ? high - 1 : width;
 	while (low < high) {
 		uint32_t middle = low + (high - low + 1) / 2;
 
-		if (lane_column_ns(window, middle) <= pace.until_ns)
+		if (starts[middle] <= until_ns)
 			low = middle;
 		else
 			high = middle - 1;
@@ -133,30 +141,58 @@ static uint32_t columns_alike(struct tl_classed *sums, const struct lane_window 
 	return low - first;
 }
 
+/* Where each column begins, and the last one ends: lane_column_ns(), without its divisions. Owned by the caller. */
+static uint64_t *column_starts(const struct lane_window *window)
+{
+	uint64_t *starts = xcalloc((size_t)window->width + 1, sizeof(*starts));
+	uint64_t ns = window->end_ns - window->start_ns, at = window->start_ns;
+	uint32_t width = window->width, rest = (uint32_t)(ns % width), left = 0;
+
+	for (uint32_t i = 0; i <= width; i++) {
+		starts[i] = at;
+		at += ns / width;
+		left += rest;
+		at += left >= width;
+		left -= left >= width ? width : 0;
+	}
+	return starts;
+}
+
+/* 'count' columns that are all in what goes on. */
+static void give_alike(const struct lane_window *window, const struct tl_classed_pace *pace,
+		       const uint64_t *starts, uint32_t first, uint32_t count)
+{
+	enum lane_state state = is_open(pace) ? LANE_STILL : (enum lane_state)pace->in_class;
+	struct lane_shares one = { .states = 1u << state };
+
+	one.ns[state] = starts[first + 1] - starts[first];
+	if (!one.ns[state]) /* shorter than a ns, and in this state all the same */
+		one.ns[state] = 1;
+	window->each(window->context, first, count, &one);
+}
+
 void lane_of_thread(const struct timeline *timeline, uint32_t slot,
 		    const struct lane_window *window, struct lane_shares *out_sum)
 {
 	struct passing passing = { .sums = tl_classed_new(timeline, slot, &states_of) };
-	struct lane_shares shares, one;
-	enum lane_state state = LANE_UNCERTAIN;
+	AUTO_FREE uint64_t *starts = column_starts(window);
+	const struct lane_shares *shares;
 	uint32_t count;
 
 	*out_sum = (struct lane_shares){ 0 };
-	pass(&passing, window->start_ns, &shares);
+	(void)pass(&passing, window->start_ns);
 	for (uint32_t at = 0; at < window->width; at += count) {
-		count = columns_alike(passing.sums, window, at, &state);
-		pass(&passing, lane_column_ns(window, at + (count ? count : 1)), &shares);
-		add_shares(out_sum, &shares);
-		if (!count) {
-			count = 1;
-			window->each(window->context, at, count, &shares);
+		struct tl_classed_pace pace = passing.pace;
+
+		count = columns_alike(&passing, starts, at, window->width);
+		shares = pass(&passing, starts[at + (count ? count : 1)]);
+		add_shares(out_sum, shares);
+		if (count) {
+			give_alike(window, &pace, starts, at, count);
 			continue;
 		}
-		one = (struct lane_shares){ 0 };
-		one.ns[state] = lane_column_ns(window, at + 1) - lane_column_ns(window, at);
-		if (!one.ns[state]) /* shorter than a ns, and in this state all the same */
-			one.ns[state] = 1;
-		window->each(window->context, at, count, &one);
+		count = 1;
+		window->each(window->context, at, count, shares);
 	}
 	tl_classed_free(passing.sums);
 }
@@ -166,8 +202,8 @@ void lane_sum_of_thread(const struct timeline *timeline, uint32_t slot, uint64_t
 {
 	struct passing passing = { .sums = tl_classed_new(timeline, slot, &states_of) };
 
-	pass(&passing, start_ns, out_sum);
-	pass(&passing, end_ns, out_sum);
+	(void)pass(&passing, start_ns);
+	*out_sum = *pass(&passing, end_ns);
 	tl_classed_free(passing.sums);
 }
 
@@ -194,10 +230,12 @@ static void filling_add(struct filling *filling, enum lane_state state, uint64_t
 	const struct lane_window *window = filling->window;
 
 	filling->sum.ns[state] += end_ns - start_ns;
+	filling->sum.states |= 1u << state;
 	while (filling->at < window->width) {
 		uint64_t column_ns = lane_column_ns(window, filling->at + 1);
 		uint32_t count = 1;
 
+		filling->now.states |= 1u << state;
 		if (column_ns > end_ns) {
 			filling->now.ns[state] += end_ns - start_ns;
 			return;
@@ -270,6 +308,7 @@ static struct lane_shares as_cpu(const struct lane_shares *idle)
 										  : LANE_BUSY;
 
 		cpu.ns[state] += idle->ns[i];
+		cpu.states |= idle->ns[i] ? 1u << state : 0;
 	}
 	return cpu;
 }

@@ -52,6 +52,7 @@ const struct lane_look *lane_look(enum lane_state state);
 /* Time by enum lane_state. */
 struct lane_shares {
 	uint64_t ns[LANE_STATE_COUNT];
+	uint32_t states; /* bits of those that may have time: that of the others is 0 */
 };
 
 /* The window, its columns, and who is told of them. */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define INDEX_MAGIC   "HOLDUPTL"
-#define INDEX_VERSION 1
+#define INDEX_VERSION 2
 #define CHUNK_MAGIC   0x4b4e4348u /* "HCNK" */
 
 struct index_head {
@@ -39,9 +39,9 @@ struct chunk_head {
 	uint32_t edge_count;
 	uint32_t run_bytes; /* of the parts, in this order */
 	uint32_t entry_bytes;
+	uint32_t mark_bytes;
 	uint32_t wait_bytes;
 	uint32_t edge_bytes;
-	uint32_t zero;
 };
 
 _Static_assert(sizeof(struct index_head) == 64, "docs/FORMAT.md says so");

@@ -21,6 +21,7 @@
 
 #define THREADS	  16	/* asked about */
 #define INTERVALS 20000 /* walked over, of each */
+#define CLASSED	  64	/* times that sums are asked up to */
 #define VERIFIED  64	/* threads, at most, for all of it to be verified */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
@@ -89,12 +90,26 @@ static void ask_classes(const struct timeline *tl, uint32_t slot)
 	uint64_t length = tl->end_ns - tl->origin_ns, ns[TL_CLASSES];
 	struct tl_classed_pace pace;
 
-	for (uint64_t part = 0; part <= 16; part++) {
-		(void)tl_classed_take(classed, tl->origin_ns + length / 16 * part, ns);
+	for (uint64_t part = 0; part <= CLASSED; part++) {
+		(void)tl_classed_take(classed, tl->origin_ns + length / CLASSED * part, ns);
 		if (tl_classed_pace(classed, &pace) && pace.in_class >= TL_CLASSES)
 			abort();
 	}
 	tl_classed_free(classed);
+}
+
+static void ask_stretches(const struct track *track)
+{
+	for (uint64_t least = 1; least < UINT64_MAX / 16; least *= 16) {
+		uint64_t from, to = 0;
+
+		for (int i = 0;
+		     i < INTERVALS && track_stretch(track, least, to, UINT64_MAX, &from, &to);
+		     i++) {
+			if (from >= to)
+				abort();
+		}
+	}
 }
 
 static void ask_thread(const struct timeline *tl, uint32_t slot)
@@ -117,6 +132,7 @@ static void ask_thread(const struct timeline *tl, uint32_t slot)
 	timeline_totals(tl, slot, 0, UINT64_MAX, &totals);
 	timeline_columns(tl, slot, tl->origin_ns, tl->end_ns, ARRAY_LEN(words), words);
 	ask_classes(tl, slot);
+	ask_stretches(&thread->track);
 	tl_edges_begin(&iter, tl, slot, 0, UINT64_MAX);
 	for (int i = 0; i < INTERVALS && tl_edges_next(&iter, &edge); i++)
 		timeline_wait(tl, edge.slot, edge.wait, &wait);

@@ -171,7 +171,7 @@ def index(walk, _):
         walk.skip(8)
         walk.number(8, "time")
         for role in ("id", "id", "id", "id", "count", "count", "count", "length", "length",
-                     "length", "length", "data"):
+                     "length", "length", "length"):
             walk.number(4, role)
         words(walk, begin + length, 1, "varint")
         walk.at = begin + length

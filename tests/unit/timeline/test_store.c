@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "random_trace.h"
+#include "stored.h"
 #include "timeline/index.h"
 #include "timeline/totals.h"
 #include "told.h"
@@ -26,24 +27,6 @@ static uint64_t next_random(uint64_t *state)
 	*state ^= *state >> 7;
 	*state ^= *state << 17;
 	return *state >> 7;
-}
-
-static struct timeline *through_store(struct text_trace *trace, const char *dir, uint32_t chunk)
-{
-	struct state *state = state_new(&trace->facts);
-	struct index_writer *writer;
-	struct timeline *tl;
-	struct err err = { 0 };
-
-	state_timeline(state)->chunk_entries = chunk;
-	if (index_begin(dir, &key, true, &writer, &err) < 0)
-		fail_msg("%s", err.text);
-	index_attach(writer, state_timeline(state));
-	assert_int_equal(source_seek(&trace->source, 0, &err), 0);
-	if (state_drain(state, &trace->source, NULL, NULL, &tl, &err) < 0 ||
-	    index_commit(writer, tl, &err) < 0)
-		fail_msg("%s", err.text);
-	return tl;
 }
 
 static void same_track(const struct timeline *a, const struct track *x, const struct timeline *b,
@@ -221,7 +204,7 @@ static bool lies_in_stretch(const struct track *track, uint64_t least, uint64_t 
 	return false;
 }
 
-/* No interval that is long enough is left out, unless many chunks lie in it. */
+/* No interval that is long enough is left out. */
 static void check_stretches(const struct timeline *tl, const struct track *track, uint64_t least)
 {
 	struct tl_interval in;
@@ -231,8 +214,7 @@ static void check_stretches(const struct timeline *tl, const struct track *track
 	while (tl_iter_next(&iter, &in)) {
 		uint64_t start = in.start_ns - tl->origin_ns, end = in.end_ns - tl->origin_ns;
 
-		if (end - start < least ||
-		    track_piece(track, end) - track_piece(track, start + 1) > 2)
+		if (end - start < least)
 			continue;
 		if (!lies_in_stretch(track, least, start, end))
 			fail_msg("track %x: %llu to %llu is in no stretch of %llu", track->id,
@@ -355,7 +337,7 @@ static void compare_seed(uint64_t seed, bool holes)
 		cut_hole(trace, &random);
 	assert_int_equal(source_seek(&trace->source, 0, &err), 0);
 	assert_int_equal(state_run(&trace->source, &trace->facts, NULL, NULL, &memory, &err), 0);
-	made = through_store(trace, dir, 4 + (uint32_t)(seed % 13));
+	made = stored_timeline(trace, dir, &key, 4 + (uint32_t)(seed % 13));
 	same_timeline(memory, made, seed);
 	if (index_open(dir, &key, &opened, &err) < 0)
 		fail_msg("%s", err.text);
@@ -388,7 +370,7 @@ static void what_limits_keep_threads_at_is_stored(void **unused)
 	assert_int_equal(state_run(&trace->source, &trace->facts, NULL, NULL, &memory, &err), 0);
 	assert_int_equal(memory->threads[timeline_find_thread(memory, 7, UINT64_MAX)]->limit_count,
 			 2);
-	made = through_store(trace, dir, 4);
+	made = stored_timeline(trace, dir, &key, 4);
 	if (index_open(dir, &key, &opened, &err) < 0)
 		fail_msg("%s", err.text);
 	same_timeline(memory, opened, 1);
@@ -418,7 +400,7 @@ static void who_never_waits_again_is_stored_in_pieces(void **unused)
 	(void)fclose(out);
 	trace = text_trace_of(text);
 	assert_int_equal(state_run(&trace->source, &trace->facts, NULL, NULL, &memory, &err), 0);
-	made = through_store(trace, dir, 2048);
+	made = stored_timeline(trace, dir, &key, 2048);
 	if (index_open(dir, &key, &opened, &err) < 0)
 		fail_msg("%s", err.text);
 	track = &opened->threads[timeline_find_thread(opened, 7, UINT64_MAX)]->track;
@@ -449,7 +431,7 @@ static void make_one(void)
 {
 	struct text_trace *trace = random_trace(7, 600, false, false);
 
-	timeline_free(through_store(trace, dir, 8));
+	timeline_free(stored_timeline(trace, dir, &key, 8));
 	text_trace_free(trace);
 }
 
@@ -523,7 +505,7 @@ static void a_wrong_byte_anywhere_is_noticed(void **unused)
 	struct timeline *whole;
 	struct stat stat_;
 
-	whole = through_store(trace, dir, 8);
+	whole = stored_timeline(trace, dir, &key, 8);
 	assert_int_equal(stat(path, &stat_), 0);
 	for (int i = 0; i < 400; i++) {
 		off_t at = i < 64 ? i : (off_t)(next_random(&random) % (uint64_t)stat_.st_size);

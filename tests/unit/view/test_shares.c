@@ -22,8 +22,10 @@ static void see(void *context, uint32_t first, uint32_t count, const struct lane
 	enum lane_state state = 0;
 
 	assert_int_equal(first, seen->count);
-	for (uint32_t i = 0; i < LANE_STATE_COUNT; i++)
+	for (uint32_t i = 0; i < LANE_STATE_COUNT; i++) {
 		state = shares->ns[i] ? (enum lane_state)i : state;
+		assert_true(!shares->ns[i] || (shares->states & 1u << i));
+	}
 	seen->columns[first] = *shares;
 	for (uint32_t i = 1; i < count;
 	     i++) { /* all of them are in that state, whatever their length */
@@ -93,7 +95,7 @@ static void check_thread(const struct timeline *tl, uint32_t slot, uint64_t star
 		uint64_t from = lane_column_ns(&window, i), to = lane_column_ns(&window, i + 1);
 		struct lane_shares want = lane_sums(tl, slot, from, to);
 
-		if (from < to && memcmp(&want, &seen.columns[i], sizeof(want)) != 0)
+		if (from < to && memcmp(want.ns, seen.columns[i].ns, sizeof(want.ns)) != 0)
 			fail_msg("seed %" PRIu64 ", thread %u, column %u of %u, %" PRIu64
 				 " to %" PRIu64,
 				 seed, slot, i, width, from, to);
