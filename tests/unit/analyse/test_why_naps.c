@@ -194,6 +194,33 @@ static void who_changed_before_did_not_now(void **unused)
 	told_free(told);
 }
 
+/* 10 slept before 7 did, and wakes up by chance; 8 is made for it, and slept since a moment later. */
+static void who_came_a_moment_later_counts_as_well(void **unused)
+{
+	struct script script = begun(false);
+	struct told *told;
+
+	says(&script, "cpu2 switch 0(runnable) 10", 1);
+	says(&script, "cpu2 enter clock_nanosleep", 1);
+	says(&script, "cpu2 switch 10(blocked) 0", 1);
+	sleep_begins(&script);
+	says(&script, "cpu1 enter clock_nanosleep", 1);
+	says(&script, "cpu1 switch 8(blocked) 0", 10000);
+	by_timer(&script, 0, 7);
+	naps(&script, 5, 10);
+	sleep_begins(&script);
+	script.at_us += 3000;
+	by_timer(&script, 2, 10);
+	by_timer(&script, 1, 8);
+	script.at_us += 7000;
+	by_timer(&script, 0, 7);
+	says(&script, "cpu0 enter write 1", 5);
+	says(&script, "cpu0 leave write 1", 5);
+	told = asked(&script);
+	assert_int_equal(told->why.missed_ns, 0);
+	told_free(told);
+}
+
 /* 7 has forked 9, of another name by now, which works and ends; nothing is known of 8. */
 static void a_fork_of_another_name_may_have_set_it(void **unused)
 {
@@ -383,6 +410,7 @@ int main(void)
 		cmocka_unit_test(and_who_ended),
 		cmocka_unit_test(who_slept_all_along_ended_for_nothing),
 		cmocka_unit_test(who_changed_before_did_not_now),
+		cmocka_unit_test(who_came_a_moment_later_counts_as_well),
 		cmocka_unit_test(a_fork_of_another_name_may_have_set_it),
 		cmocka_unit_test(who_works_on_changed_nothing),
 		cmocka_unit_test(who_woke_up_before_is_not),
