@@ -41,7 +41,9 @@ uint32_t asked_content_name(const struct state *state, const struct thread *thre
 	const struct object *object = fds_find(state, thread, (int32_t)fd);
 	const char *name = object ? names_text(&state->tl->names, object->name) : "";
 
-	if (!object || (object->role != FD_ROLE_FILE && object->role != FD_ROLE_UNKNOWN) ||
+	if (!object ||
+	    (object->role != FD_ROLE_FILE && object->role != FD_ROLE_DIR &&
+	     object->role != FD_ROLE_UNKNOWN) ||
 	    *name != '/' || is_made_up(name))
 		return 0;
 	return object->name;
