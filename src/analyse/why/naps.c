@@ -18,11 +18,14 @@
  * name, or with the same program since a fork: memory that both share is made by fork. The same of waits at a futex
  * with a limit, if nobody woke those. Who looks at a file each time may look at what a relative writes by a mapping.
  *
+ * Threads with which a runtime serves itself set nothing that a program waits for.
+ *
  * Who wrote into the memory of the process by process_vm_writev() in the last sleep, and alone, needs no more proof.
  */
 #include <string.h>
 
 #include "analyse/why/asks_int.h"
+#include "analyse/why/process.h"
 #include "base/mem.h"
 #include "event/facts.h"
 
@@ -287,6 +290,7 @@ static bool shares_memory(struct query *query, uint32_t slot, uint32_t other,
 			       *theirs = query->tl->threads[other];
 
 	if (slot == other || theirs->tid == 0 || theirs->kernel ||
+	    why_serves_runtime(timeline_name(query->tl, theirs->comm)) ||
 	    query_is_one_process(query, slot, other) != (sharers->share == NAP_OF_PROCESS))
 		return false;
 	if (sharers->share == NAP_OF_PROCESS)

@@ -128,6 +128,22 @@ static void who_woke_up_in_the_last_sleep_is_inferred(void **unused)
 	told_free(told);
 }
 
+/* A thread with which the runtime serves itself wakes up now and then, for nothing that a program waits for. */
+static void a_thread_of_the_runtimes_own_sets_nothing(void **unused)
+{
+	struct script script = begun(true);
+	char *name = strstr(script.text, "other");
+
+	char *text = xasprintf("%.*sFinalizer%s", (int)(name - script.text), script.text,
+			       name + strlen("other"));
+
+	free(script.text);
+	script.text = text;
+	naps(&script, 5, 10);
+	last_nap(&script, NULL);
+	inferred(script, 0, 0);
+}
+
 static void so_is_who_stopped_working_then(void **unused)
 {
 	struct script script = begun(false);
@@ -406,6 +422,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_woke_up_in_the_last_sleep_is_inferred),
+		cmocka_unit_test(a_thread_of_the_runtimes_own_sets_nothing),
 		cmocka_unit_test(so_is_who_stopped_working_then),
 		cmocka_unit_test(and_who_ended),
 		cmocka_unit_test(who_slept_all_along_ended_for_nothing),
