@@ -97,6 +97,10 @@ static const struct named_call making[] = {
 #ifdef __NR_link
 	CALL(link, LINK),
 #endif
+#ifdef __NR_chmod
+	CALL(chmod, PATH),
+#endif
+	CALL(fchmodat, AT),
 #ifdef __NR_symlink
 	CALL(symlink, LINK),
 #endif
@@ -122,14 +126,17 @@ static const struct named_call looking[] = {
 #ifdef __NR_newfstatat
 	CALL(newfstatat, LOOK_AT),
 #endif
-	CALL(statx, LOOK_AT),	    CALL(faccessat, LOOK_AT),
+#ifdef __NR_readlink
+	CALL(readlink, LOOK),
+#endif
+	CALL(readlinkat, LOOK_AT),  CALL(statx, LOOK_AT), CALL(faccessat, LOOK_AT),
 #ifdef __NR_faccessat2
 	CALL(faccessat2, LOOK_AT),
 #endif
 #ifdef __NR_nanosleep
 	CALL(nanosleep, NAP),
 #endif
-	CALL(clock_nanosleep, NAP), CALL(futex, FUTEX),	      CALL(epoll_pwait, TIMED),
+	CALL(clock_nanosleep, NAP), CALL(futex, FUTEX),	  CALL(epoll_pwait, TIMED),
 #ifdef __NR_epoll_wait
 	CALL(epoll_wait, TIMED),
 #endif

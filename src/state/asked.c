@@ -41,7 +41,9 @@ uint32_t asked_content_name(const struct state *state, const struct thread *thre
 	const struct object *object = fds_find(state, thread, (int32_t)fd);
 	const char *name = object ? names_text(&state->tl->names, object->name) : "";
 
-	if (!object || (object->role != FD_ROLE_FILE && object->role != FD_ROLE_UNKNOWN) ||
+	if (!object ||
+	    (object->role != FD_ROLE_FILE && object->role != FD_ROLE_DIR &&
+	     object->role != FD_ROLE_UNKNOWN) ||
 	    *name != '/' || is_made_up(name))
 		return 0;
 	return object->name;
@@ -329,15 +331,35 @@ static void program_is_run(struct state *state, struct thread *thread,
 		leader->tl->cmdline = names_add(&state->tl->names, name->name, 4096);
 }
 
-/* Who has the mutex that the call under way asks for; what is no thread that lives was something else. */
+/* The last thread of that number, of the process of 'thread', that has ended; NULL = there was none. */
+static const struct thread *ended_thread(const struct state *state, const struct thread *thread,
+					 int32_t tid)
+{
+	for (uint32_t i = state->tl->thread_count; i > 0; i--) {
+		const struct thread *other = state->threads[i - 1];
+
+		if (other->tl->tid == tid && other->tl->tgid == thread->tl->tgid &&
+		    other->sched == SCHED_DEAD)
+			return other;
+	}
+	return NULL;
+}
+
+/*
+ * Who has the mutex that the call under way asks for: a thread that lives, also the one that asks, or one of its
+ * process that has ended with it. What is none of these was something else.
+ */
 static void mutex_is_held(struct state *state, struct thread *thread, const struct ev_fd_name *name)
 {
-	const struct thread *owner = state_living(state, (int32_t)(uint32_t)name->inode);
+	int32_t tid = (int32_t)(uint32_t)name->inode;
+	const struct thread *owner = state_living(state, tid);
 
 	thread->held = SLOT_NONE;
 	thread->held_by = 0;
 	thread->held_ns = thread->call_ns;
-	if (!owner || owner == thread || !owner->process)
+	if (!owner)
+		owner = ended_thread(state, thread, tid);
+	if (!owner || (!owner->process && owner->sched != SCHED_DEAD))
 		return;
 	if (name->inode & FD_OWNER_INFERRED)
 		thread->held_by =

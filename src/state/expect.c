@@ -182,7 +182,7 @@ static struct awaited of_futex(struct state *state, const struct thread *thread)
 		result = told_holder(state, thread);
 	/* What only its own threads wait at, only those have. */
 	if (result.slot != SLOT_NONE && (uint32_t)thread->call_args[1] & FUTEX_PRIVATE &&
-	    state->threads[result.slot]->process != thread->process)
+	    state->threads[result.slot]->tl->tgid != thread->tl->tgid)
 		return nobody;
 	return result;
 }
@@ -314,31 +314,44 @@ static struct awaited of_fd(struct ends *ends, const struct thread *thread, stru
 		ends_sharers(ends, thread->process, object, &others);
 	else
 		ends_others(ends, thread->process, object, &others);
+	/* A connection that nobody has accepted yet. */
+	if (!others.count && object->role == FD_ROLE_CONNECTED)
+		return of_connect(ends, thread, wait);
 	return one_of(state, thread, wait, &others, "other end");
 }
 
-/* Where all that it watches ends at one process, that is awaited, whichever of them comes. */
+/* Of a process of one thread: it has both ends, or nobody else can make that ready. */
+static bool is_own_alone(const struct thread *thread, const struct object *object,
+			 const struct others *others)
+{
+	return !others->count && thread->process->refs == 1 &&
+	       (object->role == FD_ROLE_PIPE || object->role == FD_ROLE_EVENTFD ||
+		object->role == FD_ROLE_TIMERFD);
+}
+
+/* Where all that it watches ends at one process, but for what is its own, that is awaited, whichever of them comes. */
 static struct awaited of_many(struct ends *ends, const struct thread *thread, struct wait *wait)
 {
 	struct state *state = ends->state;
-	const struct process *only = NULL;
 	int32_t fds[WATCHED_MAX];
 	size_t count = polled_watched(state, thread, fds, WATCHED_MAX);
-	struct others others = { 0 };
+	struct others others, only = { 0 };
 
 	if (wait->fd >= 0)
 		return of_fd(ends, thread, wait);
 	for (size_t i = 0; i < count; i++) {
 		const struct object *object = fds_find(state, thread, fds[i]);
 
-		if (object)
-			ends_others(ends, thread->process, object, &others);
-		if (!object || role_serves(object->role) || others.count != 1 ||
-		    (only && others.process[0] != only))
+		if (!object || role_serves(object->role))
 			return nobody;
-		only = others.process[0];
+		ends_others(ends, thread->process, object, &others);
+		if (is_own_alone(thread, object, &others))
+			continue;
+		if (others.count != 1 || (only.count && others.process[0] != only.process[0]))
+			return nobody;
+		only = others;
 	}
-	return only ? one_of(state, thread, wait, &others, "other ends") : nobody;
+	return only.count ? one_of(state, thread, wait, &only, "other ends") : nobody;
 }
 
 /* ----------------------------------------------------------------------- System V */
@@ -396,6 +409,7 @@ static struct awaited of_call(struct ends *ends, const struct thread *thread, st
 
 static void expect(struct ends *ends, struct thread *thread, struct wait *wait)
 {
+	const struct state *state = ends->state;
 	struct awaited awaited;
 
 	/* Had it not let go of it in the meantime, and another one taken it, that would have been told. */
@@ -407,7 +421,9 @@ static void expect(struct ends *ends, struct thread *thread, struct wait *wait)
 	    wait->origin.slot != SLOT_NONE || wait->origin.time_ns)
 		return;
 	awaited = of_call(ends, thread, wait);
-	if (awaited.slot == SLOT_NONE || awaited.slot == thread->slot)
+	/* Only a lock is waited for by who has it. */
+	if (awaited.slot == SLOT_NONE ||
+	    (awaited.slot == thread->slot && call_of(state, thread)->kind != CALL_FUTEX))
 		return;
 	wait->flags = (wait->flags | WAIT_EXPECTS) & ~(uint32_t)WAIT_SERVER;
 	wait->origin = (struct actor){ .slot = awaited.slot, .kind = ACTOR_THREAD };

@@ -129,6 +129,12 @@ static const struct call known_calls[] = {
 	{ "fcntl", CALL_FCNTL, 0 },
 	{ "fcntl64", CALL_FCNTL, 0 },
 	{ "flock", CALL_FLOCK, 0 },
+	{ "getdents", CALL_FD, 0 },
+	{ "getdents64", CALL_FD, 0 },
+	{ "readlink", CALL_PATH, 0 },
+	{ "readlinkat", CALL_PATH, 0 },
+	{ "chmod", CALL_PATH, 0 },
+	{ "fchmodat", CALL_PATH, 0 },
 	{ "stat", CALL_PATH, 0 },
 	{ "lstat", CALL_PATH, 0 },
 	{ "newfstatat", CALL_PATH, 0 },
@@ -692,14 +698,16 @@ static void note_asked(struct state *state, struct thread *thread)
 	}
 }
 
-/* Does it tell what is in a file, or how large or old that is? */
+/* Does it tell what is in a file, a folder or a link, or how large or old that is? */
 static bool looks_into(const struct call *call)
 {
 	return (call->kind == CALL_FD && call->arg == 0 &&
 		(strstr(call->name, "read") == call->name ||
 		 strncmp(call->name, "pread", strlen("pread")) == 0 ||
+		 strncmp(call->name, "getdents", strlen("getdents")) == 0 ||
 		 strcmp(call->name, "fstat") == 0)) ||
-	       (call->kind == CALL_PATH && strstr(call->name, "stat"));
+	       (call->kind == CALL_PATH &&
+		(strstr(call->name, "stat") || strstr(call->name, "readlink")));
 }
 
 static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event *ev)

@@ -3,7 +3,7 @@
  *
  * usage: file-changes FOLDER
  *
- * Each asker looks at its own file in the folder every 20 ms, by stat(), fstat() or pread(), until that has changed.
+ * Each asker looks at its own file in the folder every 20 ms, by stat(), fstat(), pread() or readlink(), until that has changed.
  * Its doer computes, or sleeps, and changes it after about 600 ms. Prints "WAY ASKER DOER" for each; DOER is 0 where
  * nobody changes the file, and the asker gives up. No name of a file looks like one of the two of a rename to holdup,
  * which keeps a few bits of names.
@@ -92,6 +92,21 @@ static void touches(const char *path)
 	struct timespec times[2] = { { 1, 0 }, { 1, 0 } };
 
 	(void)!utimensat(AT_FDCWD, path, times, 0);
+}
+
+static void forbids(const char *path)
+{
+	(void)!chmod(path, 0400);
+}
+
+static void links(const char *path)
+{
+	char link[512], new[512];
+
+	path_of(path, ".link", link, sizeof(link));
+	path_of(path, ".next", new, sizeof(new));
+	(void)!symlink("other", new);
+	(void)!rename(new, link);
 }
 
 static int source(const char *path)
@@ -202,6 +217,23 @@ static bool is_old(const char *path, int fd)
 	return stat(path, &now) == 0 && now.st_mtime == 1;
 }
 
+static bool is_read_only(const char *path, int fd)
+{
+	struct stat now;
+
+	(void)fd;
+	return stat(path, &now) == 0 && !(now.st_mode & S_IWUSR);
+}
+
+static bool links_elsewhere(const char *path, int fd)
+{
+	char link[512], target[16] = "";
+
+	(void)fd;
+	path_of(path, ".link", link, sizeof(link));
+	return readlink(link, target, sizeof(target) - 1) > 0 && strcmp(target, "other") == 0;
+}
+
 static bool reads_other(const char *path, int fd)
 {
 	char byte = '0';
@@ -229,6 +261,8 @@ static const struct way ways[] = {
 	{ "fallocate", allocates, has_other_size },
 	{ "replaces", replaces, has_other_size },
 	{ "utimensat", touches, is_old },
+	{ "chmod", forbids, is_read_only },
+	{ "symlink", links, links_elsewhere },
 	{ "sendfile", sends, has_other_size },
 	{ "copy_file_range", copies, has_other_size },
 	{ "splice", splices, has_other_size },
@@ -296,6 +330,12 @@ static void begin_pair(const struct way *way, const char *folder)
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	(void)!write(fd, CONTENT, strlen(CONTENT));
 	close(fd);
+	if (way->look == links_elsewhere) {
+		char link[512];
+
+		path_of(path, ".link", link, sizeof(link));
+		(void)!symlink(path, link);
+	}
 	asker = fork();
 	if (asker == 0)
 		ask(way, path);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Polls of files that somebody changes in each way there is: who did is held up for, as inferred, and nobody else.
 
-One recording of file-changes, whose pairs poll and change at once. What is written through a mapping, or into another
+One recording of file-changes, whose pairs poll and change at once; folders that are listed have their own. What is written through a mapping, or into another
 process's memory, leaves no call about the file: there the doer is inferred from what it did then.
 """
 import os
@@ -12,9 +12,24 @@ import kernel  # noqa: E402
 from kernel import holdup  # noqa: E402
 
 PROGRAM = os.path.join(kernel.PROGRAMS, "file-changes")
-BY = {"opens-empty": "openat", "replaces": "rename", "io_uring": "io_uring_enter", "mapping": "woke up",
+BY = {"opens-empty": "openat", "replaces": "rename", "symlink": "rename", "io_uring": "io_uring_enter", "mapping": "woke up",
       "shared-memory": "woke up"}
 HELD_NS = 300 * kernel.MS
+# A folder that is listed until a name is made there, or gone.
+LISTS = """import os, sys, time
+os.mkdir("names")
+open("names/old", "w").close()
+doer = os.fork()
+if not doer:
+    time.sleep(0.6)
+    os.unlink("names/old") if sys.argv[1] == "unlink" else open("names/new", "w").close()
+    time.sleep(0.1)
+    os._exit(0)
+while len(os.listdir("names")) == 1:
+    time.sleep(0.02)
+print(doer)
+os.waitpid(doer, 0)
+"""
 
 
 def check_pair(tap, way, asker, doer):
@@ -32,6 +47,22 @@ def check_pair(tap, way, asker, doer):
     tap.ok(all(words in row[2] for row in told), way + ": and how it did is told", words, told)
 
 
+def check_list(tap, how):
+    with open("lists.py", "w", encoding="ascii") as file:
+        file.write(LISTS)
+    report, done = kernel.why("--unfold", "--stack-min", "off", "--sample", "off", "--", sys.executable, "lists.py",
+                              how)
+    told = [wait for wait in (report or {}).get("causality", []) if wait.get("inferred")]
+    words = "of %s found nothing new until it called %s()" % (os.path.abspath("names"), how)
+    tap.ok(sum(wait["end_ns"] - wait["start_ns"] for wait in told) > HELD_NS
+           and all(wait["answerer"]["tid"] == int(done.stdout) and words in wait["inferred"] for wait in told),
+           "a folder that is listed: the sleeps are for who called %s(), as inferred" % how, done.stdout, done.stderr,
+           words, [(wait["inferred"], wait.get("answerer")) for wait in told], kernel.show_roots(report or {}))
+    for name in os.listdir("names"):
+        os.unlink("names/" + name)
+    os.rmdir("names")
+
+
 def main():
     kernel.need()
     tap = kernel.Tap()
@@ -41,6 +72,8 @@ def main():
     tap.ok(len(pairs) >= 15, "all pairs were recorded", done.stdout, done.stderr)
     for way, asker, doer in pairs:
         check_pair(tap, way, int(asker), int(doer))
+    for how in ("openat", "unlink"):
+        check_list(tap, how)
     tap.end()
 
 

@@ -75,6 +75,48 @@ def the_other_end(tap):
            first["instead"] == "the recording ended", "other end: who has it", first)
 
 
+SELF = """import ctypes
+mutex, libc = (ctypes.c_char * 64)(), ctypes.CDLL(None)
+libc.pthread_mutex_lock(mutex)
+libc.pthread_mutex_lock(mutex)
+"""
+# It listens, and never accepts; who connects waits for an answer.
+LISTENS = """import socket, sys
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+sys.stdin.read()
+"""
+ASKS = """import socket, sys
+socket.create_connection(("127.0.0.1", int(sys.argv[1]))).recv(1)
+"""
+
+
+def its_own_lock(tap):
+    with kernel.running(sys.executable, "-c", SELF) as process:
+        if not hung(process.pid):
+            kernel.absent("/proc/PID/syscall does not tell what a process sleeps in")
+        kernel.holdup("record", "-d", HANG_S, "-o", "self.holdup")
+    report, done = kernel.why("--pid", process.pid, "self.holdup")
+    hop = report["chain"][0] if report else {}
+    tap.ok(hop.get("what") == "futex" and hop.get("expects", {}).get("tid") == process.pid
+           and "glibc" in hop.get("expects_inferred", "") and "in a circle" in report["verdict"][0]["why"],
+           "own lock: who locks a mutex twice waits for itself, as inferred", hop, done.stderr)
+
+
+def nobody_accepts(tap):
+    with kernel.running(sys.executable, "-c", LISTENS, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                        text=True) as server:
+        port = server.stdout.readline().strip()
+        with kernel.running(sys.executable, "-c", ASKS, port) as client:
+            if not hung(client.pid):
+                kernel.absent("/proc/PID/syscall does not tell what a process sleeps in")
+            kernel.holdup("record", "-d", HANG_S, "-o", "connected.holdup")
+    report, done = kernel.why("--pid", client.pid, "connected.holdup")
+    hop = report["chain"][0] if report else {}
+    tap.ok(hop.get("expects", {}).get("tid") == server.pid and hop.get("expects_inferred") == "it listens there",
+           "not accepted: who listens is waited for, as inferred", hop, done.stderr)
+
+
 def child_of(parent, comm, limit_s=20):
     """The child of that name, when it has run it."""
     end = time.monotonic() + limit_s
@@ -141,6 +183,8 @@ def main():
     with kernel.workdir() as folder:
         before_the_recording(tap, folder)
         the_other_end(tap)
+        its_own_lock(tap)
+        nobody_accepts(tap)
         ended_by_somebody(tap, folder)
     return tap.end()
 

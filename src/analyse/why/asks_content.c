@@ -8,8 +8,11 @@
  * No call fails, and nothing tells what was read. But a look into the file stands before each sleep, nothing else
  * does (as in asks.c), and the thread goes on behind a look. Who alone changed the file between the last two
  * looks is who it was for. That may be chance where somebody changes it all the time, as a log: of the looks
- * before, BUSY_PART of them at most may have found it changed, too. The same where a shell runs programs
+ * before, a BUSY_PART of them at most may have found it changed, too. The same where a shell runs programs
  * that look (asks_child.c).
+ *
+ * Who lists a folder sees names that relatives make, change or take away: in which folder is not told, so that
+ * fewer of the looks before may have found such a one (BUSY_LIST_PART).
  *
  * What is written through a mapping is not seen. Where nobody changed any of the files by a call, a relative
  * that has one of them mapped to write to, and alone changed what it did as the last sleep ended, did (naps.c).
@@ -21,27 +24,32 @@
 #include "base/mem.h"
 #include "base/search.h"
 
-#define TURNS	    65536u /* looks of one loop */
-#define LEAST	    2u	   /* sleeps: one may be chance */
-#define CHANCE	    1000u  /* one in so many */
-#define BUSY_PART   3u
-#define WORK_NS	    4000000u /* to look into it, and a WORK_PART of the sleep */
-#define WORK_PART   20u
-#define AGAIN_NAPS  3u	      /* as long as so many sleeps, and it is sure that it looks no more */
-#define SHELL_NS    20000000u /* the same where a child sleeps: it has to be made */
-#define BACK	    16u	      /* waits, for the name of the file */
-#define LATE_NS	    1000000u  /* a change that is seen, but whose call has not ended */
-#define EVEN_NS	    5000000u  /* a turn is longer by no more, nor by an EVEN_PART */
-#define EVEN_PART   4u
-#define EVEN_MOST   8u	      /* but one in so many */
-#define ENTRIES_MAX 50000000u /* of the tracks of others: a bound on time, not on meaning */
+#define TURNS	       65536u /* looks of one loop */
+#define LEAST	       2u     /* sleeps: one may be chance */
+#define CHANCE	       1000u  /* one in so many */
+#define BUSY_PART      3u
+#define BUSY_LIST_PART 8u
+#define WORK_NS	       4000000u /* to look into it, and a WORK_PART of the sleep */
+#define WORK_PART      20u
+#define AGAIN_NAPS     3u /* as long as so many sleeps, and it is sure that it looks no more */
+#define SHELL_NS       20000000u /* the same where a child sleeps: it has to be made */
+#define BACK	       16u	 /* waits, for the name of the file */
+#define LATE_NS	       1000000u	 /* a change that is seen, but whose call has not ended */
+#define EVEN_NS	       5000000u	 /* a turn is longer by no more, nor by an EVEN_PART */
+#define EVEN_PART      4u
+#define EVEN_MOST      8u	 /* but one in so many */
+#define ENTRIES_MAX    50000000u /* of the tracks of others: a bound on time, not on meaning */
 
 #define CALLS_SEE                                                                                 \
 	" stat lstat newfstatat fstatat64 stat64 lstat64 statx fstat fstat64 read readv pread64 " \
-	"preadv preadv2 lseek _llseek "
+	"preadv preadv2 lseek _llseek readlink readlinkat getdents getdents64 "
 #define CALLS_CHANGE                                                                                \
 	" write writev pwrite64 pwritev pwritev2 ftruncate truncate fallocate sendfile sendfile64 " \
-	"copy_file_range splice utimensat rename renameat renameat2 io_uring_enter "
+	"copy_file_range splice utimensat rename renameat renameat2 io_uring_enter chmod fchmod fchmodat "
+#define CALLS_LIST " getdents getdents64 "
+#define CALLS_NAME                                                                                      \
+	" mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 link linkat symlink symlinkat " \
+	"mknod mknodat "
 
 bool asks_sees_content(struct query *query, uint32_t call)
 {
@@ -119,6 +127,33 @@ static void count_strange(struct changed *changed, uint32_t slot, uint32_t about
 	changed->strange_count++;
 }
 
+/* Is it a folder that is listed? */
+static bool is_list(const struct asks_looks *looks, uint32_t file)
+{
+	return asks_is_among(CALLS_LIST, asks_name(looks->query, looks->files[file].call));
+}
+
+/*
+ * Names in a folder: nothing tells in which one a name was made, changed or taken away. So relatives alone
+ * count, and who did so for another folder may be taken for who did.
+ */
+static void name_ended(struct changed *changed, uint32_t slot, uint32_t call, uint64_t call_ns,
+		       const struct tl_interval *in)
+{
+	const struct asks_looks *looks = changed->looks;
+	const char *name = asks_name(looks->query, call);
+	bool opens = strncmp(name, "open", strlen("open")) == 0 || strcmp(name, "creat") == 0;
+
+	if (word_error(in->word) ||
+	    !(opens ? word_has(in->word, WORD_MADE) : asks_is_among(CALLS_NAME, name)) ||
+	    !asks_is_kin(looks->query, slot, looks->slot))
+		return;
+	for (uint32_t i = 0; i < looks->file_count; i++) {
+		if (is_list(looks, i) && call_ns < looks->files[i].got_ns)
+			file_changed(changed, i, slot, call, in->start_ns);
+	}
+}
+
 /* A call of another thread has ended as 'word' says. */
 static void change_ended(struct changed *changed, uint32_t slot, uint32_t call, uint64_t call_ns,
 			 const struct tl_interval *in)
@@ -128,6 +163,7 @@ static void change_ended(struct changed *changed, uint32_t slot, uint32_t call, 
 	uint32_t about = word_was_about(in->word);
 	bool rename = strncmp(name, "rename", strlen("rename")) == 0;
 
+	name_ended(changed, slot, call, call_ns, in);
 	if (!about || word_error(in->word) ||
 	    !(word_emptied(in->word) || asks_is_among(CALLS_CHANGE, name)))
 		return;
@@ -199,7 +235,9 @@ static size_t found_before(const struct changed *changed, uint32_t file)
 /* It may be chance that it has changed: so do many of the looks find it. */
 static bool is_busy(const struct changed *changed, uint32_t file)
 {
-	return found_before(changed, file) * BUSY_PART > changed->looks->turn_count - 1;
+	size_t part = is_list(changed->looks, file) ? BUSY_LIST_PART : BUSY_PART;
+
+	return found_before(changed, file) * part > changed->looks->turn_count - 1;
 }
 
 /* What a file is called, as one of the sleeps up to wait 'index' of who looks, or just behind it, tells. */

@@ -479,6 +479,7 @@ static void charge_in_vain(struct charger *charger, const struct place *place, u
 				   ? query_awaited(charger->query, slot, wait, in)
 				   : SLOT_NONE;
 	uint64_t until = in->start_ns;
+	bool in_circle;
 
 	if (instead)
 		node->instead = instead->id;
@@ -487,8 +488,9 @@ static void charge_in_vain(struct charger *charger, const struct place *place, u
 	node->expects = awaited;
 	if (awaited != SLOT_NONE && place->owner == SLOT_NONE)
 		below.inferred = note_expected(charger, node, place, wait);
-	node->in_circle = awaited != SLOT_NONE && is_waiting_above(charger, place, awaited);
-	if (node->in_circle) {
+	in_circle = awaited != SLOT_NONE && is_waiting_above(charger, place, awaited);
+	node->in_circle = in_circle;
+	if (in_circle) {
 		instead = circle(charger, awaited, instead);
 	} else if (awaited != SLOT_NONE) {
 		until = charger->query->tl->threads[awaited]->death_ns;
@@ -496,7 +498,8 @@ static void charge_in_vain(struct charger *charger, const struct place *place, u
 		charge(charger, &below, awaited, in->start_ns, until);
 	}
 	if (until < in->end_ns)
-		charge_open(charger, place, slot, wait, instead, in->end_ns - until);
+		charge_open(charger, in_circle ? &below : place, slot, wait, instead,
+			    in->end_ns - until);
 }
 
 /* Hardware ended it: of a disk, up to when the request was issued, whoever did that. */

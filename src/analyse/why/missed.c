@@ -18,14 +18,20 @@
  *	- or, where that leads to nobody, exactly one other thread of the process had slept since before the last two
  *	  slices, was woken in the last one or behind it, not by the waiter, and ran between its time-out and when
  *	  the waiter went on.
+ *
+ * The last does not hold of a slice that is shorter than the one before: it is the rest of a longer time, and that
+ * was up, or another sleep. Threads with which a runtime serves itself set nothing that a program waits for.
  */
 #include <string.h>
 
 #include "analyse/why/asks_int.h"
+#include "analyse/why/process.h"
 #include "base/mem.h"
 
 #define THREADS_MAX 512u
-#define LEAST	    2u /* sleeps: one may be chance */
+#define LEAST	    2u	     /* sleeps: one may be chance */
+#define REST_NS	    5000000u /* shorter by more than that, and by a REST_PART */
+#define REST_PART   4u
 
 /* One that slept, and ran when the waiter looked. */
 static bool may_have_done_it(struct query *query, uint32_t waiter, uint32_t slot,
@@ -55,6 +61,13 @@ static bool may_have_done_it(struct query *query, uint32_t waiter, uint32_t slot
 	return ran;
 }
 
+static bool is_rest(const struct missed *missed)
+{
+	uint64_t last_ns = missed->last.woken_ns - missed->last.begin_ns;
+
+	return missed->last.begin_ns - missed->before_ns > last_ns + last_ns / REST_PART + REST_NS;
+}
+
 /* The only other thread of the process that woke up and ran just then. */
 static bool find_sleeper(struct query *query, uint32_t slot, const struct missed *missed,
 			 struct answer *out_answer)
@@ -64,8 +77,11 @@ static bool find_sleeper(struct query *query, uint32_t slot, const struct missed
 	uint32_t looked = 0, found = SLOT_NONE;
 	uint64_t woken_ns;
 
+	if (is_rest(missed))
+		return false;
 	for (uint32_t i = 0; i < tl->thread_count; i++) {
 		if (i == slot || tl->threads[i]->tgid != tgid || tgid <= 0 ||
+		    why_serves_runtime(timeline_name(tl, tl->threads[i]->comm)) ||
 		    tl->threads[i]->death_ns <= missed->last.begin_ns ||
 		    tl->threads[i]->birth_ns >= missed->last.begin_ns)
 			continue;

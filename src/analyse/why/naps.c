@@ -14,21 +14,24 @@
  *	  only ends with its process.
  *
  * Where several did, whom one of them woke up is none of them, and who changed now and then before, in any of all
- * the sleeps, is not. A thread of the
- * process, or, where none did, of a relative that has mapped the same file to write to; or else of one of the same
+ * the sleeps but the first ones, is not. A thread of the process, or, where none did, of a relative that has mapped the same file to write to; or else of one of the same
  * name, or with the same program since a fork: memory that both share is made by fork. The same of waits at a futex
  * with a limit, if nobody woke those. Who looks at a file each time may look at what a relative writes by a mapping.
+ *
+ * Threads with which a runtime serves itself set nothing that a program waits for.
  *
  * Who wrote into the memory of the process by process_vm_writev() in the last sleep, and alone, needs no more proof.
  */
 #include <string.h>
 
 #include "analyse/why/asks_int.h"
+#include "analyse/why/process.h"
 #include "base/mem.h"
 #include "event/facts.h"
 
 #define THREADS_MAX 512u
 #define CHANGED_MAX 16u
+#define EARLY	    2u	       /* of the sleeps */
 #define PAUSE_PART  4u	       /* of a sleep: who works waits no longer at a time */
 #define UNSURE_NS   1000000u   /* the end of an idle CPU's time may be missing */
 #define AFTER_NS    3000000u   /* of work, from when it set that until it stops or ends */
@@ -47,7 +50,8 @@ struct conduct {
 	const struct missed *missed;
 	uint64_t since_ns; /* when the first of them began */
 	uint32_t slot;
-	bool slept;	     /* since before them */
+	bool slept;	     /* since before them, */
+	uint64_t slept_ns;   /* from then on */
 	uint32_t waker;	     /* slot: who ended that; SLOT_NONE = no thread */
 	uint64_t ran_ns;     /* first, behind that; 0 = it did not */
 	uint64_t pause_ns;   /* the longest wait, up to the last sleep */
@@ -68,6 +72,7 @@ static bool conduct_wait(struct conduct *conduct, uint32_t word)
 	query_wait(conduct->query, conduct->slot, word, &wait);
 	if (wait.begin_ns <= conduct->since_ns) {
 		conduct->slept = true;
+		conduct->slept_ns = wait.begin_ns;
 		conduct->waker = wait.waker.kind == ACTOR_THREAD ? wait.waker.slot : SLOT_NONE;
 		return wait.woken_ns;
 	}
@@ -148,8 +153,9 @@ static bool conduct_take(struct conduct *conduct, const struct tl_interval *in)
 /* One that changed in the last sleep. */
 struct changed {
 	struct answer answer;
-	uint32_t waker; /* slot; SLOT_NONE = it woke up by itself, or was awake */
-	bool never;	/* before, since the first sleep */
+	uint32_t waker;	   /* slot; SLOT_NONE = it woke up by itself, or was awake */
+	uint64_t slept_ns; /* since then; 0 = it was awake */
+	bool never;	   /* before, since the first sleep */
 };
 
 static bool may_have_done_it(struct query *query, uint32_t slot, const struct missed *missed,
@@ -175,7 +181,8 @@ static bool may_have_done_it(struct query *query, uint32_t slot, const struct mi
 		if (!conduct_wait(&conduct, in.word))
 			return false;
 	}
-	*out_changed = (struct changed){ .waker = conduct.slept ? conduct.waker : SLOT_NONE };
+	*out_changed = (struct changed){ .waker = conduct.slept ? conduct.waker : SLOT_NONE,
+					 .slept_ns = conduct.slept_ns };
 	return conduct.unsure_ns <= UNSURE_NS &&
 	       conduct_changed(&conduct, thread, &out_changed->answer);
 }
@@ -283,6 +290,7 @@ static bool shares_memory(struct query *query, uint32_t slot, uint32_t other,
 			       *theirs = query->tl->threads[other];
 
 	if (slot == other || theirs->tid == 0 || theirs->kernel ||
+	    why_serves_runtime(timeline_name(query->tl, theirs->comm)) ||
 	    query_is_one_process(query, slot, other) != (sharers->share == NAP_OF_PROCESS))
 		return false;
 	if (sharers->share == NAP_OF_PROCESS)
@@ -303,6 +311,15 @@ static bool is_there(struct query *query, uint32_t slot, const struct missed *mi
 	return thread->birth_ns < missed->since_ns && thread->death_ns > missed->last.begin_ns;
 }
 
+/* Since one of the first sleeps: a thread that was made for that comes a moment later than who waits for it. */
+static bool slept_early(const struct missed *missed, const struct changed *changed)
+{
+	uint64_t all_ns = missed->last.woken_ns - missed->first_ns;
+
+	return changed->slept_ns &&
+	       changed->slept_ns <= missed->first_ns + EARLY * all_ns / missed->count;
+}
+
 /* The first CHANGED_MAX that did. Returns how many, of more than there are to look at CHANGED_MAX. */
 static uint32_t find_changed(struct query *query, uint32_t slot, const struct missed *missed,
 			     const struct sharers *sharers, struct changed *out_changed)
@@ -317,8 +334,10 @@ static uint32_t find_changed(struct query *query, uint32_t slot, const struct mi
 			return CHANGED_MAX;
 		if (!may_have_done_it(query, i, missed, missed->since_ns, &out_changed[count]))
 			continue;
-		out_changed[count++].never =
+		out_changed[count].never =
+			slept_early(missed, &out_changed[count]) ||
 			may_have_done_it(query, i, missed, missed->first_ns, &all);
+		count++;
 	}
 	return count;
 }

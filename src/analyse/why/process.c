@@ -134,18 +134,22 @@ static const char *const runtime_threads[] = {
 	"jemalloc_bg_thd",
 };
 
+bool why_serves_runtime(const char *comm)
+{
+	for (size_t i = 0; i < ARRAY_LEN(runtime_threads); i++) {
+		if (strncmp(comm, runtime_threads[i], strlen(runtime_threads[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* One of them that did next to nothing: it waited for work. */
 static bool is_runtimes(const struct why *why)
 {
 	uint64_t window = why->end_ns - why->start_ns;
 
-	if (why->target.tid == why->target.tgid || why->working_ns > window / 20)
-		return false;
-	for (size_t i = 0; i < ARRAY_LEN(runtime_threads); i++) {
-		if (strncmp(why->target.comm, runtime_threads[i], strlen(runtime_threads[i])) == 0)
-			return true;
-	}
-	return false;
+	return why->target.tid != why->target.tgid && why->working_ns <= window / 20 &&
+	       why_serves_runtime(why->target.comm);
 }
 
 /*

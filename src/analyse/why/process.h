@@ -12,6 +12,7 @@
 #ifndef ANALYSE_WHY_PROCESS_H
 #define ANALYSE_WHY_PROCESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,6 +53,9 @@ struct why_process {
 int why_process_run(const struct timeline *timeline, const struct facts *facts,
 		    const struct why_opts *opts, uint32_t main_slot, const struct why_part *parts,
 		    size_t count, struct why *out_why, struct err *err);
+
+/* Is that the name of a thread with which a runtime serves itself: a compiler, a garbage collector, a timer? */
+bool why_serves_runtime(const char *comm);
 
 void why_process_free(struct why_process *process); /* NULL is fine */
 

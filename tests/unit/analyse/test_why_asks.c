@@ -63,6 +63,11 @@ static void who_can_have_changed_the_answer_is_inferred(void **unused)
 	       "connect() of fd 3 failed with ECONNREFUSED until it called listen()");
 	infers("read 3", -11, 1, "write 4",
 	       "read() of fd 3 failed with EAGAIN until it called write()");
+	infers("shmget 7", -2, 5, "shmget 7",
+	       "shmget() failed with ENOENT until it called shmget()");
+	infers("getxattr", -61, 1, "setxattr",
+	       "getxattr() failed with ENODATA until it called setxattr()");
+	infers("rmdir", -39, 0, "unlink", "rmdir() failed with ENOTEMPTY until it called unlink()");
 	infers("poll 4096 1 0", 0, 1, "write 4", "poll() found nothing until it called write()");
 }
 

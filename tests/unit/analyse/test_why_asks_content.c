@@ -228,6 +228,52 @@ static void other_calls_change_nothing(void **unused)
 	}
 }
 
+/* 7 lists the folder of descriptor 5, and 9 does 'way' in the naps that 'when' says. */
+static struct told *listed(const char *way, int result, const char *when)
+{
+	struct script script = begun();
+
+	told_add(&script.other, "fd 7 5 dir /tmp/d\n");
+	call(&script, "getdents64 5", 0);
+	for (int i = 0; when[i]; i++) {
+		if (when[i] == 'w')
+			meanwhile(&script, way, result);
+		nap(&script);
+		call(&script, "getdents64 5", 48);
+	}
+	says(&script, "enter write 4", 2);
+	says(&script, "leave write 1", 5000);
+	return looked(&script);
+}
+
+static void names_in_a_folder_that_is_listed_are_a_relatives(void **unused)
+{
+	static const char *const ways[] = { "openat 0 0 0101", "mkdir 0", "unlink 0",
+					    "rename 0 0" };
+
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		struct told *told = listed(ways[i], i ? 0 : 3, ".........w");
+		const struct why_root *root = root_of(told, WHY_OTHER_THREAD, 9);
+		AUTO_FREE char *words =
+			xasprintf("getdents64() of /tmp/d found nothing new until it called %.*s()",
+				  (int)strcspn(ways[i], " "), ways[i]);
+
+		assert_non_null(root);
+		assert_string_equal(told_reason(root->inferred), words);
+		told_free(told);
+	}
+}
+
+/* To open what is there makes no name; who makes names now and then may do so for another folder. */
+static void a_folder_proves_less_than_a_file(void **unused)
+{
+	nothing_is_inferred(listed("openat 0 0 02", 3, ".........w"));
+	nothing_is_inferred(listed("close 3", 0, ".........w"));
+	nothing_is_inferred(listed("write 3", 1, ".........w"));
+	nothing_is_inferred(listed("mkdir 0", 0, "..w...w..w"));
+	nothing_is_inferred(listed("mkdir 0", 0, "........w."));
+}
+
 /* 9 has it mapped, by 'map', and works; in the last sleep but 'early' it ends its work, and sleeps. */
 static struct told *mapped(const char *map, int naps, int early)
 {
@@ -342,6 +388,8 @@ int main(void)
 		cmocka_unit_test(an_event_loop_is_woken_for_others_too),
 		cmocka_unit_test(other_ways_to_change_it),
 		cmocka_unit_test(other_calls_change_nothing),
+		cmocka_unit_test(names_in_a_folder_that_is_listed_are_a_relatives),
+		cmocka_unit_test(a_folder_proves_less_than_a_file),
 		cmocka_unit_test(who_has_it_mapped_and_stops_working_is_inferred),
 		cmocka_unit_test(a_mapping_alone_proves_nothing),
 		cmocka_unit_test(a_helper_looks_and_another_thread_sleeps),

@@ -128,6 +128,22 @@ static void who_woke_up_in_the_last_sleep_is_inferred(void **unused)
 	told_free(told);
 }
 
+/* A thread with which the runtime serves itself wakes up now and then, for nothing that a program waits for. */
+static void a_thread_of_the_runtimes_own_sets_nothing(void **unused)
+{
+	struct script script = begun(true);
+	char *name = strstr(script.text, "other");
+
+	char *text = xasprintf("%.*sFinalizer%s", (int)(name - script.text), script.text,
+			       name + strlen("other"));
+
+	free(script.text);
+	script.text = text;
+	naps(&script, 5, 10);
+	last_nap(&script, NULL);
+	inferred(script, 0, 0);
+}
+
 static void so_is_who_stopped_working_then(void **unused)
 {
 	struct script script = begun(false);
@@ -191,6 +207,33 @@ static void who_changed_before_did_not_now(void **unused)
 	says(&script, "cpu0 leave write 1", 5);
 	told = asked(&script);
 	assert_in_range(inferred_ns(told), 150 * MS, 160 * MS);
+	told_free(told);
+}
+
+/* 10 slept before 7 did, and wakes up by chance; 8 is made for it, and slept since a moment later. */
+static void who_came_a_moment_later_counts_as_well(void **unused)
+{
+	struct script script = begun(false);
+	struct told *told;
+
+	says(&script, "cpu2 switch 0(runnable) 10", 1);
+	says(&script, "cpu2 enter clock_nanosleep", 1);
+	says(&script, "cpu2 switch 10(blocked) 0", 1);
+	sleep_begins(&script);
+	says(&script, "cpu1 enter clock_nanosleep", 1);
+	says(&script, "cpu1 switch 8(blocked) 0", 10000);
+	by_timer(&script, 0, 7);
+	naps(&script, 5, 10);
+	sleep_begins(&script);
+	script.at_us += 3000;
+	by_timer(&script, 2, 10);
+	by_timer(&script, 1, 8);
+	script.at_us += 7000;
+	by_timer(&script, 0, 7);
+	says(&script, "cpu0 enter write 1", 5);
+	says(&script, "cpu0 leave write 1", 5);
+	told = asked(&script);
+	assert_int_equal(told->why.missed_ns, 0);
 	told_free(told);
 }
 
@@ -379,10 +422,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_woke_up_in_the_last_sleep_is_inferred),
+		cmocka_unit_test(a_thread_of_the_runtimes_own_sets_nothing),
 		cmocka_unit_test(so_is_who_stopped_working_then),
 		cmocka_unit_test(and_who_ended),
 		cmocka_unit_test(who_slept_all_along_ended_for_nothing),
 		cmocka_unit_test(who_changed_before_did_not_now),
+		cmocka_unit_test(who_came_a_moment_later_counts_as_well),
 		cmocka_unit_test(a_fork_of_another_name_may_have_set_it),
 		cmocka_unit_test(who_works_on_changed_nothing),
 		cmocka_unit_test(who_woke_up_before_is_not),

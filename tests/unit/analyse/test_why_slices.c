@@ -354,6 +354,24 @@ static void who_woke_up_when_it_went_on_is_inferred(void **unused)
 	told_free(told);
 }
 
+/* A shorter one is the rest of a longer time, which was up, or another sleep: who ran then did so by chance. */
+static void behind_a_shorter_slice_it_is_chance(void **unused)
+{
+	struct script script = with_a_sleeper();
+	struct told *told;
+
+	slice(&script, LOCK, 80);
+	says(&script, "cpu0 enter " LOCK, 1);
+	says(&script, "cpu0 switch 7(blocked) 0", 49999);
+	wakes_up(&script);
+	ends_itself(&script);
+	call(&script, "write 2", "9");
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 8), 0);
+	assert_int_equal(told->why.missed_count, 0);
+	told_free(told);
+}
+
 /* Behind a look the waiter wakes it: it has done nothing before. */
 static void whom_it_woke_has_done_nothing(void **unused)
 {
@@ -659,6 +677,7 @@ int main(void)
 		cmocka_unit_test(one_long_look_does_not_end_it),
 		cmocka_unit_test(a_long_look_before_the_end_ends_it),
 		cmocka_unit_test(who_woke_up_when_it_went_on_is_inferred),
+		cmocka_unit_test(behind_a_shorter_slice_it_is_chance),
 		cmocka_unit_test(whom_it_woke_has_done_nothing),
 		cmocka_unit_test(who_ends_behind_a_time_out_went_on),
 		cmocka_unit_test(who_woke_up_earlier_is_not),

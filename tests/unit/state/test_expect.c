@@ -263,7 +263,36 @@ static void the_owner_that_the_recorder_saw_is_awaited(void **unused)
 	says_inferred(OWNED("128 2", "4294967304"), "lock 8 50 running [futex 0x7f00]",
 		      "glibc keeps the owner of a lock there");
 	says(OWNED("128 2", "4294967305"), "stuck 7 50 futex: the recording ended [futex 0x7f00]");
-	says(OWNED("128 2", "4294967303"), "stuck 7 50 futex: the recording ended [futex 0x7f00]");
+	says_inferred(OWNED("128 2", "4294967303"),
+		      "stuck 7 50 futex: the recording ended, in a circle: main[7], which it "
+		      "waits for, waits for it [futex 0x7f00]",
+		      "glibc keeps the owner of a lock there");
+}
+
+/* A thread that ended with a lock of its process has it for ever; one of another process had something else. */
+static void who_ended_with_a_lock_has_it_still(void **unused)
+{
+#define ENDED(TGID)                                         \
+	"thread 7 7 1 R main\n"                             \
+	"thread 8 " TGID " 1 R owner\n"                     \
+	"  0 cpu0 switch 0(runnable) 7\n"                   \
+	"  0 cpu1 switch 0(runnable) 8\n"                   \
+	"  5 cpu0 enter futex 0x7f00 128 2\n"               \
+	" 10 cpu0 switch 7(blocked) 0\n"                    \
+	" 40 cpu1 exit 8\n"                                 \
+	" 41 cpu1 switch 8(dead) 0\n"                       \
+	" 50 cpu1 fdname 7 -1 - unknown owner 4294967304\n" \
+	" 60 cpu1 switch 0(runnable) 9\n"
+	struct told *told = replayed(ENDED("7"));
+
+	assert_string_equal(
+		verdict_in(told, 7, 10, 60),
+		"lock 8 31 running [futex 0x7f00]; stuck 7 19 futex: the recording ended [futex 0x7f00]");
+	assert_int_equal(told->why.chain[0].expects.tid, 8);
+	assert_string_equal(told_reason(told->why.chain[0].expects_by),
+			    "glibc keeps the owner of a lock there");
+	told_free(told);
+	says(ENDED("8"), "stuck 7 50 futex: the recording ended [futex 0x7f00]");
 }
 
 /* flock() is told by who took it: when that one is gone, who has the file open has it, most likely. */
@@ -364,6 +393,30 @@ static void of_many_that_end_at_one_that_is_awaited(void **unused)
 	says(WATCHES("8"), "other_thread 8 50 running");
 	says(WATCHES("9"), "stuck 7 50 epoll_wait: the recording ended "
 			   "[any of: fd 3 = pipe:[5], fd 6 = pipe:[9]]");
+}
+
+/* What has no other end at all is nobody's to end but its own, as long as it has one thread. */
+static void of_many_its_own_do_not_count(void **unused)
+{
+#define HAS_OWN(THREADS) THREADS WATCHES("7")
+	says(HAS_OWN(""), "other_thread 8 50 running");
+	says(HAS_OWN("thread 10 7 1 R helper\n"), "stuck 7 50 epoll_wait: the recording ended "
+						  "[any of: fd 3 = pipe:[5], fd 6 = pipe:[9]]");
+}
+
+static void who_listens_is_awaited_by_who_was_not_accepted(void **unused)
+{
+#define READS_FROM(NAME, ROLE)                        \
+	"thread 7 7 1 R client\n"                     \
+	"thread 8 8 1 R server\n"                     \
+	"  0 cpu0 switch 0(runnable) 7\n"             \
+	"  0 cpu1 switch 0(runnable) 8\n"             \
+	"  1 cpu0 fdname 7 3 \"" NAME "\" " ROLE "\n" \
+	"  1 cpu1 fdname 8 4 \"tcp listen *:6\" listen\n" READS " 60 cpu1 leave getpid 8\n"
+	says_inferred(READS_FROM("tcp 127.0.0.1:5->127.0.0.1:6", "connected"),
+		      "other_thread 8 50 running", "it listens there");
+	says(READS_FROM("tcp 127.0.0.1:5->127.0.0.1:7", "connected"),
+	     "stuck 7 50 read: the recording ended [fd 3 = tcp 127.0.0.1:5->127.0.0.1:7]");
 }
 
 static void who_listens_is_awaited_by_who_connects(void **unused)
@@ -471,11 +524,14 @@ int main(void)
 		cmocka_unit_test(the_other_end_of_a_terminal_is_awaited),
 		cmocka_unit_test(the_owner_in_the_word_of_a_lock_is_inferred),
 		cmocka_unit_test(the_owner_that_the_recorder_saw_is_awaited),
+		cmocka_unit_test(who_ended_with_a_lock_has_it_still),
 		cmocka_unit_test(a_lock_of_who_is_gone_is_inferred),
 		cmocka_unit_test(a_lock_of_a_family_is_its_eldests),
 		cmocka_unit_test(the_child_that_was_asked_for_is_awaited),
 		cmocka_unit_test(who_used_a_semaphore_last_is_inferred),
 		cmocka_unit_test(of_many_that_end_at_one_that_is_awaited),
+		cmocka_unit_test(of_many_its_own_do_not_count),
+		cmocka_unit_test(who_listens_is_awaited_by_who_was_not_accepted),
 		cmocka_unit_test(who_listens_is_awaited_by_who_connects),
 		cmocka_unit_test(a_circle_is_told_as_one),
 		cmocka_unit_test(who_was_awaited_before_a_signal_is_known),
