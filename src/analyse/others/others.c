@@ -344,9 +344,12 @@ static void on_program(struct others *others, const struct event *event)
 		put_program_event(others, (uint32_t)*lane, event);
 }
 
-static bool is_of_program(const struct event *event)
+static bool is_of_program(const struct others *others, const struct event *event)
 {
-	return event->context & EV_CTX_USER || event->other.is_probe;
+	const struct facts *facts = others->opts.facts;
+
+	return event->context & EV_CTX_USER || event->other.is_probe ||
+	       (facts && facts->only_programs);
 }
 
 void others_feed(struct others *others, const struct event *event)
@@ -368,7 +371,7 @@ void others_feed(struct others *others, const struct event *event)
 		others_locks_kernel(others->locks, event);
 		break;
 	case EV_OTHER:
-		if (is_of_program(event))
+		if (is_of_program(others, event))
 			on_program(others, event);
 		break;
 	case EV_LOST:

@@ -34,13 +34,18 @@ function fillVerdict() {
 
 export async function askVerdict() {
   view.verdict = null;
+  if (!view.of && view.start.no_verdict) {
+    byId("verdict").tBodies[0].replaceChildren();
+    byId("headline").textContent = view.start.no_verdict;
+    return;
+  }
   try {
     view.verdict = await source.verdict(view.of, view.ask);
     fillVerdict();
   } catch (error) {
     if (error.status !== 404 && error.status !== 400) throw error;
     byId("verdict").tBodies[0].replaceChildren();
-    byId("headline").textContent = !view.of && error.status === 404 ? "No command was recorded" : error.message;
+    byId("headline").textContent = error.message;
   }
 }
 

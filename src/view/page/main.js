@@ -13,7 +13,7 @@ import { hands, onDown, onDrag, onUp, onWheel, showTip } from "./pointer.js";
 import { byId, chosenWindow, fail, gutter, isDark, picture, pointerTime, readHash, reveal, saved, selectedRow, setState, source, view } from "./state.js";
 import { duration, percent } from "./time.js";
 
-const PING_MS = 60000, SOON_MS = 250;
+const PING_MS = 5000, SOON_MS = 250;
 
 const keys = {
   w: () => goTo(zoom(view.window, 0.5, pointerTime(), view.end), false),
@@ -169,6 +169,8 @@ async function begin() {
   const chosen = view.start.to_ns ? { from: view.start.from_ns, to: view.start.to_ns } : null;
   const state = readHash();
   if (!view.ask && !saved) view.ask = chosen;
+  if (view.start.only_programs && !view.groups?.size) view.groups = new Set(["locks", "programs"]);
+  document.body.classList.toggle("only-programs", view.start.only_programs);
   byId("status").textContent = "Explaining …";
   const told = askVerdict();
   if (!saved) await showEarly(told, state.window || chosen || { from: 0, to: view.end });

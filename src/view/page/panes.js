@@ -128,7 +128,7 @@ export async function showDetails(row, at) {
   }
   detail(list, "kernel stack", told.stack);
   if (told.queue_of_cpu !== undefined) detail(list, "queue of", `CPU ${told.queue_of_cpu}`);
-  if (row.tid !== undefined) box.append(explainButton(row));
+  if (row.tid !== undefined && !view.start.only_programs) box.append(explainButton(row));
   reveal(box);
   await showEvents(row.id, { from: told.start_ns, to: told.end_ns });
 }

@@ -90,7 +90,7 @@ export async function onUp(event) {
     return;
   }
   if (x < picture.gutter) {
-    if (row.tid !== undefined && !saved) await explain(row.id, view.ask);
+    if (row.tid !== undefined && !saved && !view.start.only_programs) await explain(row.id, view.ask);
     return;
   }
   await showDetails(row, Math.max(0, Math.min(view.end - 1, picture.timeAt(x))));
