@@ -102,6 +102,7 @@ static int open_trace(struct view_desk *desk, struct err *err)
 		return rc;
 	beside_read(desk->opts.path, desk->loaded.facts, &desk->beside);
 	slow->view.beside = &desk->beside;
+	slow->view.others = desk->others;
 	open_second(desk);
 	return 0;
 }
