@@ -189,6 +189,7 @@ int other_lanes_read(const char *path, const struct other_lanes_opts *opts,
 	}
 	read_locks(&reading);
 	read_pressure(&reading);
+	others_add_samples(out_lanes->others);
 	if (opts->model)
 		run_model(&reading);
 	others_end(out_lanes->others, reading.end_ns);

@@ -152,7 +152,7 @@ void others_set(struct others *others, uint32_t lane, uint64_t time_ns, uint32_t
 	count_change(others);
 }
 
-static void add_amount(struct others *others, uint32_t lane, uint64_t time_ns, uint64_t amount)
+void others_add_amount(struct others *others, uint32_t lane, uint64_t time_ns, uint64_t amount)
 {
 	if (lane == OTHERS_NONE)
 		return;
@@ -297,7 +297,7 @@ static void on_packet(struct others *others, const struct event *event)
 	if (is_new)
 		*lane = others_new_lane(others, OTHER_NETWORK, SERIES_AMOUNT,
 					xasprintf("%.200s %s", dev, is_sent ? "sent" : "received"));
-	add_amount(others, (uint32_t)*lane, event->time_ns, event->net.len);
+	others_add_amount(others, (uint32_t)*lane, event->time_ns, event->net.len);
 }
 
 static void put_program_event(struct others *others, uint32_t lane, const struct event *event)
@@ -339,7 +339,7 @@ static void on_program(struct others *others, const struct event *event)
 							      tgid > 0 ? tgid : tid)
 						  : xstrdup("events of unknown threads"));
 	}
-	add_amount(others, (uint32_t)*lane, event->time_ns, 0);
+	others_add_amount(others, (uint32_t)*lane, event->time_ns, 0);
 	if (opts->is_live)
 		put_program_event(others, (uint32_t)*lane, event);
 }

@@ -35,7 +35,7 @@ export function scrollToLane(lane) {
 export function words() {
   const { start, verdict } = view, parts = [];
   if (verdict && verdict.note) parts.push(verdict.note);
-  if (verdict && verdict.lost_events) parts.push(`${verdict.lost_events} events were lost in this window.`);
+  if (verdict ? verdict.lost_events : start.lost_events) parts.push(`${verdict ? verdict.lost_events : start.lost_events} events were lost${verdict ? " in this window" : ""}; where, is hatched.`);
   if (!start.complete) parts.push("The recording was cut short.");
   if (start.only_programs) parts.push("Each group of lanes shows events of programs: click a lane to list them. “sudo holdup record -- COMMAND” records the kernel's events, too.");
   if (verdict && verdict.more) parts.push(`${verdict.more} smaller causes are not shown.`);

@@ -106,7 +106,7 @@ export async function showOther(row, at) {
   const more = told.more + told.left_out;
   if (more) box.append(make("p", `${told.more ? `${told.more} more are not shown. ` : ""}${told.left_out ? `${told.left_out} shorter spans of this lane were not kept.` : ""}`));
   reveal(box);
-  if (row.other.kind === "amount" && !saved) await showEvents(null, part);
+  if (row.other.kind === "amount" && row.values[0] !== "samples" && !saved) await showEvents(null, part);
   setState("ready");
 }
 
