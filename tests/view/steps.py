@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import shutil
 import sys
 import tempfile
 
@@ -85,6 +86,7 @@ def rest(tap, browser, server):
     details = browser.value("document.getElementById('details').textContent")
     tap.ok(charged["rows"] and charged["rows"][0]["text"] in details.partition("charged to")[2], "a click tells what the wait was charged to", details)
     browser.key("Escape")
+    browser.ready()
 
 
 def keys_alone(tap, browser, path):
@@ -127,6 +129,21 @@ def keep(tap, browser, folder):
     tap.ok(browser.value(HASH).get("step") == "0.0", "also there", browser.value("location.hash"))
 
 
+def gone(tap, browser):
+    """The trace is removed while it is viewed: what needs its files is refused, all else goes on."""
+    with viewer.trace("two-hogs") as path, viewer.Server(path) as server:
+        server.opened()
+        browser.open(server.url)
+        browser.ready()
+        shutil.rmtree(path)
+        browser.key("o")
+        tap.ok(browser.wait("document.documentElement.dataset.state === 'error'") and "cannot open" in browser.value("document.getElementById('status').textContent"),
+               "a trace that is removed: other lanes are not there, and the page says why")
+        rows = browser.value("document.querySelectorAll('#verdict tbody tr').length")
+        browser.key("w")
+        tap.ok(browser.wait("document.documentElement.dataset.state === 'ready'") and rows > 0, "and goes on", browser.value("document.documentElement.dataset.state"))
+
+
 def main():
     if not viewer.chromium():
         viewer.skip_all("chromium is missing (tools/setup check)")
@@ -140,6 +157,7 @@ def main():
             rest(tap, browser, server)
             keys_alone(tap, browser, path)
             keep(tap, browser, folder)
+            gone(tap, browser)
             tap.ok(not browser.complaints, "the browser has nothing to complain about", *browser.complaints)
     tap.end()
 

@@ -162,6 +162,10 @@ export async function askCompared() {
   if (!compare) return;
   const title = byId("compared-title"), body = byId("verdict-other").tBodies[0];
   body.replaceChildren();
+  if (!view.of && view.start.no_verdict) {
+    title.textContent = view.start.no_verdict;
+    return;
+  }
   title.textContent = "Explaining …";
   try {
     view.second = await source.verdict(view.of, compare);
