@@ -261,23 +261,16 @@ int explain_loaded(struct loaded *loaded, const struct beside *beside,
 	return 0;
 }
 
-/*
- * Of LTTng-UST: when it declares no switch. Others may have switches in other words, or what every
- * thread was in as it began.
- */
 int explain_refuse(const char *path, struct err *err)
 {
 	struct source *source;
-	const char *tracer;
-	bool has;
+	bool only_programs;
 
 	if (!lock_source_is_of_programs(path) || lock_source_open(path, &source, NULL) < 0)
 		return 0;
-	tracer = lock_source_facts(source)->tracer;
-	has = !tracer || strncmp(tracer, "lttng-ust", strlen("lttng-ust")) != 0 ||
-	      lock_source_has_switches(source);
+	only_programs = lock_source_facts(source)->only_programs;
 	source_close(source);
-	if (has)
+	if (!only_programs)
 		return 0;
 	return err_set(err, -ENODATA,
 		       "%s has no sched:sched_switch events, so runs and waits of threads are "

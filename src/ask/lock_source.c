@@ -142,19 +142,6 @@ bool lock_source_is_of_programs(const char *path)
 	return is_folder(path) && access(manifest, F_OK) < 0;
 }
 
-bool lock_source_has_switches(const struct source *source)
-{
-	const struct line_reader *reader = ((const struct lock_source *)source)->reader;
-	const struct printer *printer = line_reader_context(reader)->printer;
-	const struct print_event *kind = NULL;
-
-	while ((kind = printer_next(printer, kind))) {
-		if (strcmp(kind->name, "sched_switch") == 0)
-			return true;
-	}
-	return false;
-}
-
 bool lock_source_is_alone(const struct source *source)
 {
 	const struct line_reader *reader = ((const struct lock_source *)source)->reader;

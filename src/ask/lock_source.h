@@ -43,9 +43,6 @@ bool lock_source_is_of_programs(const char *path);
 /* Has the trace events of locks, by the kinds it declares, and no switch of the kernel's? */
 bool lock_source_is_alone(const struct source *source);
 
-/* May the trace have switches of the kernel's, by the kinds of events it declares? */
-bool lock_source_has_switches(const struct source *source);
-
 /* Beside the events: damage, the time of the last one. Owned by the source. */
 const struct facts *lock_source_facts(const struct source *source);
 

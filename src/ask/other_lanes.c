@@ -45,7 +45,10 @@ static int32_t lanes_process(void *context, int32_t tid, uint64_t time_ns)
 	const struct timeline *timeline = reading->lanes->loaded.timeline;
 	uint32_t slot = timeline ? timeline_near_thread(timeline, tid, time_ns) : SLOT_NONE;
 
-	return slot == SLOT_NONE ? 0 : thread_process(timeline->threads[slot]);
+	/* Where the kernel told nothing, a thread is not taken for its process. */
+	return slot == SLOT_NONE || reading->facts->only_programs
+		       ? 0
+		       : thread_process(timeline->threads[slot]);
 }
 
 static char *process_name(void *context, int32_t tgid)
@@ -54,7 +57,9 @@ static char *process_name(void *context, int32_t tgid)
 	const struct timeline *timeline = reading->lanes->loaded.timeline;
 	uint32_t slot = timeline ? timeline_find_thread(timeline, tgid, UINT64_MAX) : SLOT_NONE;
 
-	return slot == SLOT_NONE ? NULL : xasprintf("%s[%d]", timeline_comm(timeline, slot), tgid);
+	if (slot == SLOT_NONE || !timeline_comm(timeline, slot)[0])
+		return NULL;
+	return xasprintf("%s[%d]", timeline_comm(timeline, slot), tgid);
 }
 
 /* --------------------------------------------------------------------- reading */
@@ -184,6 +189,7 @@ int other_lanes_read(const char *path, const struct other_lanes_opts *opts,
 	}
 	read_locks(&reading);
 	read_pressure(&reading);
+	others_add_samples(out_lanes->others);
 	if (opts->model)
 		run_model(&reading);
 	others_end(out_lanes->others, reading.end_ns);

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "ask/beside.h"
-#include "ask/explain.h"
 #include "ask/window.h"
 #include "base/child.h"
 #include "base/err.h"
@@ -237,8 +236,6 @@ static int view_open_trace(const struct view_cmd *cmd, struct loaded *loaded, st
 	int rc = load_begin(cmd->trace, err);
 
 	if (rc == 0)
-		rc = explain_refuse(cmd->trace, err);
-	if (rc == 0)
 		rc = load_trace(cmd->trace, 0, loaded, err);
 	if (rc == 0 && (cmd->from || cmd->to))
 		rc = when_window(loaded, &cmd->from_when, &cmd->to_when, &view->from_ns,
@@ -327,8 +324,6 @@ static int show_recorded(const struct view_cmd *cmd, struct viewer_screen *scree
 	viewer_screen_say_read(screen, 0, 0);
 	reading_shows();
 	rc = load_begin(cmd->trace, err);
-	if (rc == 0)
-		rc = explain_refuse(cmd->trace, err);
 	if (rc == 0)
 		rc = loaded_open(cmd->trace, &load, &loaded, err);
 	if (rc == 0)

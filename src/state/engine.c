@@ -294,6 +294,24 @@ static bool is_of_switch(struct cpu *cpu, const struct event *ev)
 	return true;
 }
 
+/* A program's own event: its thread was there, and nothing tells until when it ran. */
+static void see_program(struct state *state, const struct event *ev)
+{
+	struct thread *thread;
+
+	state->now_ns = ev->time_ns;
+	state->tl->events++;
+	if (ev->cpu >= state->cpu_count)
+		cpu_grow(state, ev->cpu);
+	if (ev->tid <= 0)
+		return;
+	thread = state_thread(state, ev->tid);
+	if (!thread->seen)
+		flow_write(state, thread, thread->tl->birth_ns,
+			   word_make(WORD_UNCERTAIN, UNSURE_SWITCH));
+	thread->seen = true;
+}
+
 static inline void engine_feed(struct state *state, const struct event *ev)
 {
 	state_handler_fn *handle;
@@ -305,6 +323,10 @@ static inline void engine_feed(struct state *state, const struct event *ev)
 	    ev->time_ns - state->tl->origin_ns > MAX_SPAN_NS) {
 		/* Before the recording began: the dump knows better. */
 		state->tl->contradictions += ev->time_ns >= state->tl->origin_ns;
+		return;
+	}
+	if (state->facts->only_programs && ev->type == EV_OTHER) {
+		see_program(state, ev);
 		return;
 	}
 	state->now_ns = ev->time_ns;

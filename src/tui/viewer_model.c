@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "analyse/why/why.h"
+#include "ask/loaded.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "event/facts.h"
 #include "report/why.h"
 #include "tui/viewer_others.h"
 #include "view/answer.h"
@@ -420,6 +422,8 @@ int viewer_begin_early(struct viewer *out_viewer, const struct view *view, struc
 	out_viewer->focus = VIEWER_LANES;
 	choose_threads(out_viewer);
 	choose_window(out_viewer);
+	if (view->loaded->facts->only_programs) /* they are all that there is */
+		viewer_others_toggle(out_viewer);
 	return 0;
 }
 

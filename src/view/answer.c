@@ -37,6 +37,7 @@ static const struct question {
 	{ "start", view_answer_start, VIEW_QUICK },
 	{ "verdict", view_answer_verdict, VIEW_SLOW },
 	{ "sums", view_answer_sums, VIEW_SLOW },
+	{ "save", view_answer_save, VIEW_SLOW },
 	{ "flame", view_answer_flame, VIEW_SLOW },
 	{ "processes", view_answer_processes, VIEW_QUICK },
 	{ "threads", view_answer_threads, VIEW_QUICK },

@@ -72,6 +72,8 @@ void view_answer_processes(const struct view *view, const struct view_query *que
 			   struct view_answer *out_answer);
 void view_answer_threads(const struct view *view, const struct view_query *query,
 			 struct view_answer *out_answer);
+void view_answer_save(const struct view *view, const struct view_query *query,
+		      struct view_answer *out_answer);
 void view_answer_flame(const struct view *view, const struct view_query *query,
 		       struct view_answer *out_answer);
 void view_answer_sums(const struct view *view, const struct view_query *query,

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "ask/beside.h"
-#include "ask/explain.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "timeline/timeline.h"
@@ -93,10 +92,8 @@ static int open_trace(struct view_desk *desk, struct err *err)
 {
 	const struct load_opts load = { .progress = on_progress, .context = desk };
 	struct clerk *slow = &desk->clerks[VIEW_SLOW];
-	int rc = explain_refuse(desk->opts.path, err);
+	int rc = loaded_open(desk->opts.path, &load, &desk->loaded, err);
 
-	if (rc == 0)
-		rc = loaded_open(desk->opts.path, &load, &desk->loaded, err);
 	if (rc < 0)
 		return rc;
 	if (desk->loaded.timeline->end_ns <= desk->loaded.timeline->origin_ns)
@@ -107,6 +104,7 @@ static int open_trace(struct view_desk *desk, struct err *err)
 		return rc;
 	beside_read(desk->opts.path, desk->loaded.facts, &desk->beside);
 	slow->view.beside = &desk->beside;
+	slow->view.others = desk->others;
 	open_second(desk);
 	return 0;
 }

@@ -64,6 +64,7 @@ static const struct {
 	{ "disks", "Disks", { "requests in flight" } },
 	{ "network", "Network", { "packets", "bytes" } },
 	{ "programs", "Events of programs, and probes", { "events" } },
+	{ "samples", "Samples of code at work", { "samples" } },
 	{ "pressure", "Pressure of the machine", { "some tasks stalled", "all tasks stalled" } },
 	{ "model", "Model", { "at once" } },
 };

@@ -105,6 +105,7 @@ static void put_rows(FILE *out, const struct explanation *answer)
 
 static void put_headline(FILE *out, const struct saving *saving)
 {
+	const char *missing = verdict_missing(saving->view);
 	AUTO_FREE char *words = NULL;
 
 	fputs("<h1 id=\"headline\">", out);
@@ -113,7 +114,7 @@ static void put_headline(FILE *out, const struct saving *saving)
 					    saving->view->loaded->facts, saving->view->to_ns != 0);
 		text_put_xml(out, words);
 	} else {
-		fputs("No command was recorded", out);
+		fputs(missing ? missing : "No command was recorded", out);
 	}
 	fputs("</h1>\n  <p id=\"status\" role=\"status\">Saved by holdup</p>", out);
 }

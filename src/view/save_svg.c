@@ -106,6 +106,7 @@ static void svg_put_lane(FILE *out, const struct saving *saving, uint32_t index,
 
 static void put_head(FILE *out, const struct saving *saving, uint32_t height)
 {
+	const char *missing = verdict_missing(saving->view);
 	AUTO_FREE char *words = NULL;
 
 	fprintf(out,
@@ -123,6 +124,8 @@ static void put_head(FILE *out, const struct saving *saving, uint32_t height)
 		words = report_why_headline(&saving->answer->results[0],
 					    saving->view->loaded->facts, saving->view->to_ns != 0);
 		text_put_xml(out, words);
+	} else {
+		fputs(missing ? missing : "", out);
 	}
 	fputs("</text>\n", out);
 }

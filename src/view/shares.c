@@ -2,6 +2,7 @@
 #include "view/shares.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -292,24 +293,80 @@ static uint32_t idle_slot(const struct timeline *timeline, uint32_t cpu)
 	return SLOT_NONE;
 }
 
-/* What the idle task's states say of its CPU. */
+/* What the idle task's states say of its CPU: where it was not there another thread ran, but for holes. */
 struct seen_from_idle {
 	const struct lane_window *window;
+	struct tl_interval *unknown; /* owned; in order: nobody knows who had the CPU */
+	size_t count, cap;
 };
 
-static struct lane_shares as_cpu(const struct lane_shares *idle)
+/* Behind a hole, too, until it is known again who has the CPU. */
+static void add_unknown(struct seen_from_idle *seen, const struct timeline *timeline, uint32_t cpu,
+			uint64_t since_ns, uint64_t until_ns)
+{
+	struct tl_interval in = { 0 };
+	struct tl_iter iter;
+
+	tl_iter_begin(&iter, timeline, timeline->cpus[cpu], until_ns, timeline->end_ns);
+	if (tl_iter_next(&iter, &in) && in.word == SLOT_NONE)
+		until_ns = in.end_ns;
+	if (seen->count && since_ns < seen->unknown[seen->count - 1].end_ns)
+		since_ns = seen->unknown[seen->count - 1].end_ns;
+	if (since_ns >= until_ns)
+		return;
+	seen->unknown = vec_room(seen->unknown, seen->count, &seen->cap, sizeof(*seen->unknown));
+	seen->unknown[seen->count++] = (struct tl_interval){ since_ns, until_ns, SLOT_NONE };
+}
+
+static void find_unknown(struct seen_from_idle *seen, const struct timeline *timeline, uint32_t cpu)
+{
+	add_unknown(seen, timeline, cpu, timeline->origin_ns, timeline->origin_ns);
+	for (size_t i = 0; i < timeline->gap_count; i++) {
+		const struct tl_gap *gap = &timeline->gaps[i];
+
+		if (gap->cpu == cpu)
+			add_unknown(seen, timeline, cpu, gap->since_ns, gap->until_ns);
+	}
+}
+
+static uint64_t unknown_ns(const struct seen_from_idle *seen, uint64_t start_ns, uint64_t end_ns)
+{
+	size_t low = 0, high = seen->count;
+	uint64_t ns = 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (seen->unknown[middle].end_ns <= start_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < seen->count && seen->unknown[low].start_ns < end_ns; low++) {
+		const struct tl_interval *in = &seen->unknown[low];
+
+		ns += (in->end_ns < end_ns ? in->end_ns : end_ns) -
+		      (in->start_ns > start_ns ? in->start_ns : start_ns);
+	}
+	return ns;
+}
+
+static struct lane_shares as_cpu(const struct lane_shares *idle, uint64_t unknown)
 {
 	struct lane_shares cpu = { 0 };
 
 	for (size_t i = 0; i < LANE_STATE_COUNT; i++) {
 		enum lane_state state = i == LANE_OWN || i == LANE_KERNEL || i == LANE_IRQ
 						? LANE_FREE
-					: i == LANE_UNCERTAIN || i == LANE_ABSENT ? LANE_UNCERTAIN
-										  : LANE_BUSY;
+					: i == LANE_UNCERTAIN ? LANE_UNCERTAIN
+							      : LANE_BUSY;
 
 		cpu.ns[state] += idle->ns[i];
 		cpu.states |= idle->ns[i] ? 1u << state : 0;
 	}
+	unknown = unknown < cpu.ns[LANE_BUSY] ? unknown : cpu.ns[LANE_BUSY];
+	cpu.ns[LANE_BUSY] -= unknown;
+	cpu.ns[LANE_UNCERTAIN] += unknown;
 	return cpu;
 }
 
@@ -317,21 +374,29 @@ static void give_as_cpu(void *context, uint32_t first, uint32_t count,
 			const struct lane_shares *shares)
 {
 	const struct seen_from_idle *seen = context;
-	const struct lane_shares cpu = as_cpu(shares);
+	const struct lane_window *window = seen->window;
 
-	seen->window->each(seen->window->context, first, count, &cpu);
+	for (uint32_t i = first; i < first + count; i++) {
+		const struct lane_shares cpu =
+			as_cpu(shares, unknown_ns(seen, lane_column_ns(window, i),
+						  lane_column_ns(window, i + 1)));
+
+		window->each(window->context, i, 1, &cpu);
+	}
 }
 
-static void from_idle(const struct timeline *timeline, uint32_t slot,
+static void from_idle(const struct timeline *timeline, uint32_t cpu, uint32_t slot,
 		      const struct lane_window *window, struct lane_shares *out_sum)
 {
-	struct seen_from_idle seen = { window };
+	struct seen_from_idle seen = { .window = window };
 	struct lane_window inner = *window;
 
+	find_unknown(&seen, timeline, cpu);
 	inner.each = give_as_cpu;
 	inner.context = &seen;
 	lane_of_thread(timeline, slot, &inner, out_sum);
-	*out_sum = as_cpu(out_sum);
+	*out_sum = as_cpu(out_sum, unknown_ns(&seen, window->start_ns, window->end_ns));
+	free(seen.unknown);
 }
 
 void lane_of_cpu(const struct timeline *timeline, uint32_t cpu, int32_t target_tgid, uint32_t most,
@@ -344,7 +409,7 @@ void lane_of_cpu(const struct timeline *timeline, uint32_t cpu, int32_t target_t
 	struct tl_iter iter;
 
 	if (idle != SLOT_NONE && !are_few(timeline, track, window, most)) {
-		from_idle(timeline, idle, window, out_sum);
+		from_idle(timeline, cpu, idle, window, out_sum);
 		return;
 	}
 	tl_iter_begin(&iter, timeline, track, window->start_ns, window->end_ns);

@@ -8,6 +8,7 @@
 #include "timeline/timeline.h"
 #include "view/answer_int.h"
 #include "view/shares.h"
+#include "view/verdict.h"
 
 static void put_states(struct json *json)
 {
@@ -57,6 +58,8 @@ void view_answer_start(const struct view *view, const struct view_query *query,
 	json_print_u64(&json.json, "cpus", timeline->cpu_count);
 	json_print_u64(&json.json, "threads", timeline->thread_count);
 	view_json_text(&json.json, "command", facts->target_cmdline);
+	view_json_text(&json.json, "no_verdict", verdict_missing(view));
+	json_print_bool(&json.json, "only_programs", facts->only_programs);
 	json_print_u64(&json.json, "samples", facts->stacks ? facts->stacks->sample_count : 0);
 	json_print_u64(&json.json, "lost_events", timeline->lost_events);
 	json_print_bool(&json.json, "complete", facts->complete);

@@ -6,6 +6,7 @@
 
 #include "analyse/why/process.h"
 #include "analyse/why/why.h"
+#include "ask/loaded.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "event/facts.h"
@@ -35,6 +36,16 @@ static struct when when_at(uint64_t ns)
 	return (struct when){ .kind = ns ? WHEN_TRACE_CLOCK : WHEN_NONE, .ns = ns };
 }
 
+const char *verdict_missing(const struct view *view)
+{
+	const struct facts *facts = view->loaded->facts;
+
+	if (facts->only_programs)
+		return "No verdict: the trace has only events of programs, no sched_switch events of the "
+		       "kernel, so runs and waits of threads are unknown";
+	return facts->target_tid ? NULL : "No command was recorded";
+}
+
 int verdict_of(const struct view *view, const struct verdict_ask *ask,
 	       struct explanation *out_answer, struct err *err)
 {
@@ -51,6 +62,8 @@ int verdict_of(const struct view *view, const struct verdict_ask *ask,
 		.span_parts = VERDICT_PARTS,
 	};
 
+	if (view->loaded->facts->only_programs)
+		return err_set(err, -ESRCH, "%s", verdict_missing(view));
 	return explain_loaded(view->loaded, view->beside ? view->beside : &none, &opts, out_answer,
 			      err);
 }

@@ -29,6 +29,9 @@ struct verdict_ask {
 int verdict_of(const struct view *view, const struct verdict_ask *ask,
 	       struct explanation *out_answer, struct err *err);
 
+/* Why verdict_of() has none of the command; NULL = nothing is known to be missing. A constant. */
+const char *verdict_missing(const struct view *view);
+
 /* Threads that the answer is about, those it is of first: slots, at most 'most' of them. */
 uint32_t verdict_slots(const struct view *view, const struct explanation *answer,
 		       uint32_t *out_slots, uint32_t most);

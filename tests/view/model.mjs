@@ -5,7 +5,7 @@ import { comparedRows, differenceWords } from "../../src/view/page/compare.js";
 import { flameBoxes } from "../../src/view/page/flame.js";
 import { EventList } from "../../src/view/page/events.js";
 import { decodeLanes, resampled } from "../../src/view/page/wire.js";
-import { NARROWEST, apart, around, chainsOf, clampWindow, cutName, endedBy, fromHash, inSight, laneRows, pan, pathOf, restWords, toHash, waitTrees, zoom } from "../../src/view/page/model.js";
+import { NARROWEST, apart, around, chainsOf, clampWindow, cutName, endedBy, fromHash, inSight, laneRows, pan, pathOf, restWords, stepFrom, toHash, waitTrees, zoom } from "../../src/view/page/model.js";
 import { duration, moment, percent, ticks } from "../../src/view/page/time.js";
 
 const tests = {
@@ -49,6 +49,14 @@ const tests = {
     assert.deepEqual(inSight(rows, 300, 400), ["t10", "t11", "t12", "t13"]);
     assert.equal(inSight(rows.slice(0, 40), 300, 400).length, 40);
     assert.equal(inSight(rows, 9000, 9100).length, 100);
+  },
+  "steps lead along one chain after the other, and end at the ends"() {
+    const paths = [["a", "b"], ["c"]], steps = [];
+    for (let step = null; steps.length < 4; steps.push(step)) step = stepFrom(paths, step, 1);
+    assert.deepEqual(steps, [{ chain: 0, index: 0 }, { chain: 0, index: 1 }, { chain: 1, index: 0 }, { chain: 1, index: 0 }]);
+    assert.deepEqual(stepFrom(paths, null, -1), { chain: 1, index: 0 });
+    assert.deepEqual(stepFrom(paths, { chain: 1, index: 0 }, -1), { chain: 0, index: 1 });
+    assert.equal(stepFrom([], null, 1), null);
   },
   "marks that would lie on one another are left out"() {
     assert.deepEqual(apart([0, 3, 8, 9, 17, 30], 9), [0, 9, 30]);
@@ -98,16 +106,16 @@ const tests = {
     assert.ok(around(500000, 600000, 1e6).from < 500000);
   },
   "the hash holds the view, with times past 2^53"() {
-    const origin = 9223372036854775807n, state = { window: { from: 1, to: 5001 }, row: 2, of: "t7", ask: { from: 0, to: 9000 }, all: true, open: new Set([5, 6]), closed: new Set([7]), groups: new Set(["locks", "disks"]), compare: { from: 4, to: 9 },
+    const origin = 9223372036854775807n, state = { window: { from: 1, to: 5001 }, row: 2, step: { chain: 1, index: 3 }, of: "t7", ask: { from: 0, to: 9000 }, all: true, open: new Set([5, 6]), closed: new Set([7]), groups: new Set(["locks", "disks"]), compare: { from: 4, to: 9 },
       measure: { from: 2, to: 3 }, marks: [{ at: 7, text: "a & b=1" }] };
     const hash = toHash(state, origin);
-    assert.equal(hash, "#from=9223372036854775808&to=9223372036854780808&row=2&of=t7&ask=9223372036854775807-9223372036854784807&all=1&open=5,6&closed=7&compare=9223372036854775811-9223372036854775816&others=locks,disks" +
+    assert.equal(hash, "#from=9223372036854775808&to=9223372036854780808&row=2&step=1.3&of=t7&ask=9223372036854775807-9223372036854784807&all=1&open=5,6&closed=7&compare=9223372036854775811-9223372036854775816&others=locks,disks" +
       "&measure=9223372036854775809-9223372036854775810&mark=9223372036854775814-a%20%26%20b%3D1");
     assert.deepEqual(fromHash(hash, origin, 1e6), state);
   },
   "a hash that makes no sense is no view"() {
     for (const hash of ["", "#", "#from=x&to=y", "#from=5", "#from=9&to=3", "#row=-1", "#of=<b>", "#ask=1", "#__proto__=1", "#from=1e9&to=2e9", "#row=99999999999", "#mark=x", "#mark=5-%", "#measure=7", "#others=<b>", "#compare=5"])
-      assert.deepEqual(fromHash(hash, 0n, 1e9), { window: null, row: null, of: null, ask: null, all: false, open: new Set(), closed: new Set(), groups: null, compare: null, measure: null, marks: [] });
+      assert.deepEqual(fromHash(hash, 0n, 1e9), { window: null, row: null, step: null, of: null, ask: null, all: false, open: new Set(), closed: new Set(), groups: null, compare: null, measure: null, marks: [] });
   },
   "a chain leads to who the cause is, by what is known"() {
     const who = (tid) => ({ tid, lane: `t${tid}` });

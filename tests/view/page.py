@@ -473,6 +473,7 @@ def the_server_goes(tap, browser, server):
     browser.open(server.url)
     browser.ready()
     tap.ok(server.end() == 0, "the server ends")
+    tap.ok(browser.wait("document.documentElement.dataset.state === 'error'"), "a page that nobody touches notices it")
     browser.key("w")
     tap.ok(browser.wait("document.documentElement.dataset.state === 'error'") and "has stopped" in browser.value("document.getElementById('status').textContent")
            and len(browser.value(ROWS)) > 0, "the page says so, and keeps what it has")

@@ -195,7 +195,9 @@ class Browser:
             self.complaints.append(params["exceptionDetails"].get("exception", {}).get("description")
                                    or params["exceptionDetails"]["text"])
         if event.get("method") == "Log.entryAdded" and params["entry"]["level"] == "error":
-            self.complaints.append(params["entry"]["text"] + " " + params["entry"].get("url", ""))
+            text = params["entry"]["text"] + " " + params["entry"].get("url", "")
+            if "CONNECTION_REFUSED" not in text or not text.endswith("/alive"):  # a page that is open still, of a server that ended
+                self.complaints.append(text)
 
     def open(self, url, script=True, first=None):
         """'first' is a script that runs before those of the page."""

@@ -152,7 +152,7 @@ void others_set(struct others *others, uint32_t lane, uint64_t time_ns, uint32_t
 	count_change(others);
 }
 
-static void add_amount(struct others *others, uint32_t lane, uint64_t time_ns, uint64_t amount)
+void others_add_amount(struct others *others, uint32_t lane, uint64_t time_ns, uint64_t amount)
 {
 	if (lane == OTHERS_NONE)
 		return;
@@ -297,7 +297,7 @@ static void on_packet(struct others *others, const struct event *event)
 	if (is_new)
 		*lane = others_new_lane(others, OTHER_NETWORK, SERIES_AMOUNT,
 					xasprintf("%.200s %s", dev, is_sent ? "sent" : "received"));
-	add_amount(others, (uint32_t)*lane, event->time_ns, event->net.len);
+	others_add_amount(others, (uint32_t)*lane, event->time_ns, event->net.len);
 }
 
 static void put_program_event(struct others *others, uint32_t lane, const struct event *event)
@@ -339,14 +339,17 @@ static void on_program(struct others *others, const struct event *event)
 							      tgid > 0 ? tgid : tid)
 						  : xstrdup("events of unknown threads"));
 	}
-	add_amount(others, (uint32_t)*lane, event->time_ns, 0);
+	others_add_amount(others, (uint32_t)*lane, event->time_ns, 0);
 	if (opts->is_live)
 		put_program_event(others, (uint32_t)*lane, event);
 }
 
-static bool is_of_program(const struct event *event)
+static bool is_of_program(const struct others *others, const struct event *event)
 {
-	return event->context & EV_CTX_USER || event->other.is_probe;
+	const struct facts *facts = others->opts.facts;
+
+	return event->context & EV_CTX_USER || event->other.is_probe ||
+	       (facts && facts->only_programs);
 }
 
 void others_feed(struct others *others, const struct event *event)
@@ -368,7 +371,7 @@ void others_feed(struct others *others, const struct event *event)
 		others_locks_kernel(others->locks, event);
 		break;
 	case EV_OTHER:
-		if (is_of_program(event))
+		if (is_of_program(others, event))
 			on_program(others, event);
 		break;
 	case EV_LOST:

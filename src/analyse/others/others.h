@@ -34,6 +34,7 @@ enum other_group {
 	OTHER_DISKS,
 	OTHER_NETWORK,
 	OTHER_PROGRAMS, /* events that programs told, and probes that threads came across */
+	OTHER_SAMPLES,	/* looks at threads at work, and the function each was in */
 	OTHER_PRESSURE, /* stalls of the machine, by the kernel's own count */
 	OTHER_MODEL,
 	OTHER_GROUP_COUNT
@@ -100,6 +101,8 @@ void others_add_model(struct others *others, const struct check_result *result,
 		      others_reason *reason_of);
 /* What the recorder read of /proc/pressure now and then; in between it grows evenly. */
 void others_add_pressure(struct others *others, const struct recorded *recorded);
+/* Samples of the facts: of code at work, by process. */
+void others_add_samples(struct others *others);
 void others_end(struct others *others, uint64_t end_ns);
 
 /*

@@ -32,6 +32,7 @@ struct others {
 uint32_t others_new_lane(struct others *others, enum other_group group, enum series_kind kind,
 			 char *label);
 void others_set(struct others *others, uint32_t lane, uint64_t time_ns, uint32_t value);
+void others_add_amount(struct others *others, uint32_t lane, uint64_t time_ns, uint64_t amount);
 void others_put_span(struct others *others, uint32_t lane, const struct other_span *span);
 
 struct others_locks *others_locks_new(struct others *others);

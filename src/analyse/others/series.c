@@ -64,8 +64,24 @@ void series_put(struct series *series, uint64_t time_ns, const uint64_t *sums)
 	memcpy(change->sums, sums, sizeof(change->sums));
 }
 
+/* A window ends before its end: what came at that moment is in the last ns of it. */
+static void keep_within(struct series *series, uint64_t end_ns)
+{
+	struct series_change *last = &series->changes[series->count - 1];
+
+	if (last->time_ns < end_ns || !end_ns)
+		return;
+	last->time_ns = end_ns - 1;
+	if (series->count > 1 && last[-1].time_ns >= last->time_ns) {
+		memcpy(last[-1].sums, last->sums, sizeof(last->sums));
+		series->count--;
+	}
+}
+
 void series_end(struct series *series, uint64_t end_ns)
 {
+	if (series->count && series->kind == SERIES_AMOUNT)
+		keep_within(series, end_ns);
 	if (series->count)
 		change_at(series, end_ns)->most = series->value;
 }

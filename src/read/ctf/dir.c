@@ -425,6 +425,23 @@ static void close_states(struct ctf_dir *dir)
 	}
 }
 
+/* LTTng-UST, and libholdup where it wrote alone. Others may tell of switches in words of their own. */
+static bool is_by_programs(const struct ctf_meta *meta)
+{
+	const char *tracer = ctf_dir_env_text(meta, "tracer_name");
+
+	return tracer && (strcmp(tracer, "lttng-ust") == 0 || is_by_holdup(meta));
+}
+
+static bool are_programs_alone(const struct ctf_dir *dir)
+{
+	bool alone = dir->meta_count && !dir->has_switches && !dir->has_natives;
+
+	for (size_t i = 0; alone && i < dir->meta_count; i++)
+		alone = is_by_programs(dir->metas[i]);
+	return alone;
+}
+
 static void ctf_dir_open_lanes(struct ctf_dir *dir)
 {
 	AUTO_FREE struct lane **lanes = xcalloc(dir->index.count + 1, sizeof(struct lane *));
@@ -442,6 +459,7 @@ static void ctf_dir_open_lanes(struct ctf_dir *dir)
 	if (!dir->has_natives)
 		ctf_dump_read(dir->lanes, dir->lane_count, &dir->formats, &dir->trace.facts);
 	read_natives(dir);
+	dir->trace.facts.only_programs = are_programs_alone(dir);
 	dir->trace.merge = merge_new(lanes, count, &dir->trace.facts);
 	dir->trace.source = merge_source(dir->trace.merge);
 	if (dir->has_switches) {

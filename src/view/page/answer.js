@@ -2,8 +2,8 @@
 
 import { comparedRows, differenceWords } from "./compare.js";
 import { askOthers } from "./folds.js";
-import { draw } from "./lanes.js";
-import { acts, around, chainsOf, endedBy, flat, pathOf, restWords } from "./model.js";
+import { draw, scrollToLane } from "./lanes.js";
+import { acts, around, chainsOf, endedBy, flat, pathOf, restWords, stepFrom } from "./model.js";
 import { goTo } from "./moves.js";
 import { byId, chosenWindow, keepHash, make, named, picture, selectedRow, setState, source, view } from "./state.js";
 import { duration, moment, percent } from "./time.js";
@@ -34,13 +34,18 @@ function fillVerdict() {
 
 export async function askVerdict() {
   view.verdict = null;
+  if (!view.of && view.start.no_verdict) {
+    byId("verdict").tBodies[0].replaceChildren();
+    byId("headline").textContent = view.start.no_verdict;
+    return;
+  }
   try {
     view.verdict = await source.verdict(view.of, view.ask);
     fillVerdict();
   } catch (error) {
     if (error.status !== 404 && error.status !== 400) throw error;
     byId("verdict").tBodies[0].replaceChildren();
-    byId("headline").textContent = !view.of && error.status === 404 ? "No command was recorded" : error.message;
+    byId("headline").textContent = error.message;
   }
 }
 
@@ -76,25 +81,49 @@ function stepWords(node) {
   return `${named(node.who)} waited in ${node.in}${object}, ${duration(node.end_ns - node.start_ns)}; ${end}`;
 }
 
+// The step that is selected, as a wait of a chain; null = none.
+export function stepOf() {
+  const chain = view.step && picture.focus?.chains[view.step.chain];
+  return chain ? pathOf(chain)[view.step.index] || null : null;
+}
+
 export function fillChain(row) {
   const list = byId("chain"), title = byId("chain-title");
-  const chains = picture.focus ? picture.focus.chains : [];
+  const chains = picture.focus ? picture.focus.chains : [], chosen = chains[view.step?.chain] ? view.step.chain : 0;
+  picture.step = stepOf();
   list.replaceChildren();
   title.hidden = !row;
   if (!row) return;
-  title.textContent = chains.length ? `The longest of its waits${chains.length > 1 ? ` (${chains.length} are drawn)` : ""}`
+  title.textContent = chains.length ? `${chosen ? `Wait ${chosen + 1} of ${chains.length}` : `The longest of its waits${chains.length > 1 ? ` (${chains.length} are drawn)` : ""}`}; step along it with , and .`
     : row.kind === "working" ? "Its own work: there is no chain of waits" : "Blue bars in the lanes show when; no chain of waits leads there";
   if (!chains.length) return;
-  pathOf(chains[0]).forEach((node, depth) => {
+  pathOf(chains[chosen]).forEach((node, depth) => {
     const item = make("li"), button = make("button", stepWords(node), { type: "button" });
     item.style.marginLeft = `${depth * 14}px`;
-    button.addEventListener("click", () => goTo(around(node.start_ns, node.end_ns, view.end), true));
+    if (node === picture.step || view.step && chosen === view.step.chain && depth === view.step.index) button.setAttribute("aria-current", "step");
+    button.addEventListener("click", () => showStep({ chain: chosen, index: depth }));
     item.append(button);
     list.append(item);
   });
 }
 
+function showStep(step) {
+  view.step = step;
+  fillChain(selectedRow());
+  byId("chain").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  const node = stepOf();
+  goTo(around(node.start_ns, node.end_ns, view.end), true);
+  if (node.who) scrollToLane(node.who.lane);
+}
+
+// One step along the chain, or back; behind the last one comes the next wait of this cause.
+export function stepChain(by) {
+  const step = stepFrom((picture.focus?.chains || []).map(pathOf), view.step, by);
+  if (step) showStep(step);
+}
+
 export function select(index, isJump) {
+  if (isJump) view.step = null;
   view.row = index;
   const row = selectedRow();
   picture.focus = focusOf(row);
@@ -133,6 +162,10 @@ export async function askCompared() {
   if (!compare) return;
   const title = byId("compared-title"), body = byId("verdict-other").tBodies[0];
   body.replaceChildren();
+  if (!view.of && view.start.no_verdict) {
+    title.textContent = view.start.no_verdict;
+    return;
+  }
   title.textContent = "Explaining …";
   try {
     view.second = await source.verdict(view.of, compare);
@@ -162,7 +195,7 @@ export async function toggleCompare() {
 
 // A verdict of another thread, or of another window.
 export async function explain(of, ask) {
-  Object.assign(view, { of, ask, row: null });
+  Object.assign(view, { of, ask, row: null, step: null });
   setState("loading", "Explaining …");
   await askVerdict();
   await askOthers();

@@ -96,6 +96,9 @@ export class Picture {
     }
     this.drawLabels();
     if (this.focus) this.drawFocus();
+    if (this.step) this.drawStep(this.step);
+    if (this.hover) this.drawStep(this.hover);
+    if (this.cursor) this.drawCursor();
     this.drawTicks();
     this.drawMeasure();
     this.drawMarks(height);
@@ -293,13 +296,38 @@ export class Picture {
     context.fillRect(x0, row.top + row.height + 1, x1 - x0, 3);
   }
 
+  // One wait and its end, above all others.
+  drawStep(node) {
+    const row = node.who && this.rowOf(node.who.lane), { context } = this;
+    const x0 = Math.max(this.gutter, this.x(node.start_ns)), x1 = Math.min(this.width, Math.max(this.x(node.end_ns), this.x(node.start_ns) + 2));
+    context.strokeStyle = this.theme.accent;
+    context.lineWidth = 2;
+    if (row && x1 > x0) context.strokeRect(x0, row.top - 1, x1 - x0, row.height + 2);
+    this.heads = new Map();
+    this.drawArrow(node, this.theme.accent, 3);
+    for (const { y, side, xs } of this.heads.values()) for (const x of xs) this.drawHead(x, y, side);
+  }
+
+  // The lane that keys have chosen, and the moment in the middle.
+  drawCursor() {
+    const row = this.rowOf(this.cursor), { context } = this, x = (this.gutter + this.width) / 2;
+    if (!row) return;
+    context.strokeStyle = this.theme.accent;
+    context.lineWidth = 2;
+    context.strokeRect(this.gutter, row.top - 2, this.width - this.gutter - 1, row.height + 3);
+    context.beginPath();
+    context.moveTo(x, row.top - 4);
+    context.lineTo(x, row.top + row.height + 4);
+    context.stroke();
+  }
+
   // From who woke to who was woken, at the moment of it; hardware has a mark of its own.
-  drawArrow(node) {
+  drawArrow(node, colour = this.theme.ink, lineWidth = 1.5) {
     const to = node.who && this.rowOf(node.who.lane), from = acts(node) && this.rowOf(node.waker.lane);
     const x = this.x(node.end_ns), { context } = this;
     if (!to || x < this.gutter - 1 || x > this.width + 1 || node.by === "none" || node.by === "unknown") return;
-    context.strokeStyle = context.fillStyle = this.theme.ink;
-    context.lineWidth = 1.5;
+    context.strokeStyle = context.fillStyle = colour;
+    context.lineWidth = lineWidth;
     if (from && from !== to) {
       const down = to.top > from.top;
       const y0 = down ? from.top + from.height : from.top, y1 = down ? to.top : to.top + to.height;

@@ -14,7 +14,8 @@ import sys
 TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
          ".js": "text/javascript; charset=utf-8"}
 ORDER = ["time.js", "model.js", "events.js", "wire.js", "others.js", "draw.js", "list.js", "flame.js", "compare.js", "live.js",
-         "state.js", "lanes.js", "folds.js", "moves.js", "answer.js", "panes.js", "find.js", "pointer.js", "main.js"]
+         "state.js", "lanes.js", "folds.js", "moves.js", "answer.js", "panes.js", "find.js", "hover.js", "pointer.js",
+         "cursor.js", "share.js", "main.js"]
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+\.js)";\n', re.M)
 NAME = re.compile(r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)", re.M)
 

@@ -8,7 +8,11 @@ import { percent } from "./time.js";
 export async function askGroups() {
   while (view.groups && !view.told) {
     const told = await source.others();
-    if (told.state === "failed") throw new Error(told.error);
+    if (told.state === "failed") {
+      view.groups = null; // what there is stays usable
+      showGroups();
+      throw new Error(told.error);
+    }
     if (told.state === "ready") view.told = told;
     else setState("drawing", `Reading the events of the trace …${told.whole_ns ? ` ${percent(told.done_ns / told.whole_ns)}` : ""}`);
     if (!view.told) await new Promise((wait) => setTimeout(wait, 200));

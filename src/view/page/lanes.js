@@ -9,11 +9,12 @@ import { duration, moment, percent } from "./time.js";
 const MOST_LANES = 250, PIXELS_OF_A_NAME = 44;
 
 function wantedLanes() {
-  const lanes = [], shown = new Map();
-  for (let cpu = 0; cpu < Math.min(view.start.cpus, 64); cpu++) lanes.push({ id: `c${cpu}`, label: `CPU ${cpu}`, cpu });
+  const lanes = [], shown = new Map(), { only_programs: onlyPrograms } = view.start;
+  if (onlyPrograms) lanes.push(...otherRows(view.told, view.groups)); // nothing tells who had a CPU
+  for (let cpu = onlyPrograms ? Infinity : 0; cpu < Math.min(view.start.cpus, 64); cpu++) lanes.push({ id: `c${cpu}`, label: `CPU ${cpu}`, cpu });
   for (const who of [...(view.verdict ? view.verdict.lanes : view.others), ...view.extra]) shown.set(who.lane, who);
   lanes.push(...laneRows([...shown.values()], view.all ? view : null));
-  lanes.push(...otherRows(view.told, view.groups));
+  if (!onlyPrograms) lanes.push(...otherRows(view.told, view.groups));
   if (saved) return lanes.filter((lane) => isOther(lane) || lane.group !== undefined || source.drawn.lanes.some((one) => one.id === lane.id));
   let count = 0;
   return lanes.filter((lane) => !/^[ct]/.test(lane.id) || ++count <= MOST_LANES);
@@ -34,8 +35,9 @@ export function scrollToLane(lane) {
 export function words() {
   const { start, verdict } = view, parts = [];
   if (verdict && verdict.note) parts.push(verdict.note);
-  if (verdict && verdict.lost_events) parts.push(`${verdict.lost_events} events were lost in this window.`);
+  if (verdict ? verdict.lost_events : start.lost_events) parts.push(`${verdict ? verdict.lost_events : start.lost_events} events were lost${verdict ? " in this window" : ""}; where, is hatched.`);
   if (!start.complete) parts.push("The recording was cut short.");
+  if (start.only_programs) parts.push("Each group of lanes shows events of programs: click a lane to list them. “sudo holdup record -- COMMAND” records the kernel's events, too.");
   if (verdict && verdict.more) parts.push(`${verdict.more} smaller causes are not shown.`);
   return parts.join(" ") || (verdict ? "" : saved ? "" : "The busiest threads are shown. Click the lane of one, then “Explain”, to see what held it up.");
 }
@@ -86,7 +88,7 @@ async function refresh() {
     await drawTwin(width, ids, turn);
     if (turn !== view.drawing) return;
     picture.draw();
-    if (!view.isEarly) setState("ready", words());
+    if (!view.isEarly && !(view.groups && !view.told)) setState("ready", words());
   } catch (error) {
     if (turn === view.drawing) fail(error);
   }

@@ -52,8 +52,9 @@ export class EventTable {
   }
 
   choose(row) {
-    if (!row) return;
-    this.selected = this.list.items[Number(row.dataset.at)];
+    const chosen = row && this.list.items[Number(row.dataset.at)];
+    if (!chosen) return; // a new list is on its way, and these rows are those of the one before
+    this.selected = chosen;
     this.show();
     this.space.querySelector("[aria-selected=true]")?.focus({ preventScroll: true });
     this.chosen(this.selected);

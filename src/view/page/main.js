@@ -1,6 +1,7 @@
 // main.js - the page: its keys, its beginning, and back and forward.
 
-import { askCompared, askVerdict, explain, fillChain, fit, focusOf, markRow, select, stepRow, toggleCompare } from "./answer.js";
+import { askCompared, askVerdict, explain, fillChain, fit, focusOf, markRow, select, stepChain, stepRow, toggleCompare } from "./answer.js";
+import { enterLane, stepLane } from "./cursor.js";
 import { theme } from "./draw.js";
 import { onSearch, stepFound } from "./find.js";
 import { askGroups, askOthers, toggleAll, toggleGroup, toggleGroups } from "./folds.js";
@@ -9,11 +10,12 @@ import { drawLive, fillLive, liveTold } from "./live.js";
 import { around, pan, zoom } from "./model.js";
 import { addMark, goTo, setMeasure, showMarks, showMeasure } from "./moves.js";
 import { askFlame, events, showEvents, showSums } from "./panes.js";
-import { hands, onDown, onDrag, onUp, onWheel, showTip } from "./pointer.js";
+import { hands, hideTip, onDown, onDrag, onUp, onWheel, showTip } from "./pointer.js";
 import { byId, chosenWindow, fail, gutter, isDark, picture, pointerTime, readHash, reveal, saved, selectedRow, setState, source, view } from "./state.js";
+import { listenToShare } from "./share.js";
 import { duration, percent } from "./time.js";
 
-const PING_MS = 60000, SOON_MS = 250;
+const PING_MS = 5000, SOON_MS = 250;
 
 const keys = {
   w: () => goTo(zoom(view.window, 0.5, pointerTime(), view.end), false),
@@ -25,6 +27,10 @@ const keys = {
   ArrowUp: () => stepRow(-1),
   ArrowDown: () => stepRow(1),
   e: () => { if (!saved) void showEvents(view.lane, chosenWindow()).then(() => reveal(byId("events"))).catch(fail); },
+  j: () => stepLane(1),
+  k: () => stepLane(-1),
+  ",": () => stepChain(-1),
+  ".": () => stepChain(1),
   c: () => { if (!saved) void toggleCompare().catch(fail); },
   o: () => { if (source.hasOthers) void toggleGroups().catch(fail); },
   u: () => void toggleAll().catch(fail),
@@ -37,7 +43,7 @@ const keys = {
   "?": () => byId("help").showModal(),
   Escape: () => {
     byId("found").hidden = byId("tip").hidden = byId("events").hidden = byId("sums").hidden = byId("flame").hidden = true;
-    picture.at = null;
+    picture.at = picture.cursor = null;
     setMeasure(0, 0);
   },
 };
@@ -48,6 +54,8 @@ function onKey(event) {
   if (field || event.ctrlKey || event.altKey || event.metaKey || !view.window) return;
   if (event.key === "Enter" && event.target.closest("#verdict tbody tr")) {
     select(Number(event.target.closest("tr").dataset.row), true);
+  } else if (event.key === "Enter" && picture.cursor && !event.target.closest("button, a, summary, [tabindex='0']:not(canvas)")) {
+    void enterLane().catch(fail);
   } else if (/^[1-9]$/.test(event.key) && view.groups && view.told?.groups[event.key - 1]) {
     void toggleGroup(view.told.groups[event.key - 1].name).catch(fail);
   } else if (Object.hasOwn(keys, event.key)) {
@@ -128,7 +136,8 @@ function listen() {
   canvas.addEventListener("pointermove", (event) => (hands.has(event.pointerId) ? onDrag(event) : showTip(event)));
   canvas.addEventListener("pointerup", (event) => void onUp(event).catch(fail));
   canvas.addEventListener("pointercancel", (event) => hands.delete(event.pointerId));
-  canvas.addEventListener("pointerleave", () => { byId("tip").hidden = true; view.pointer = null; });
+  canvas.addEventListener("pointerleave", () => { hideTip(); view.pointer = null; });
+  listenToShare(fail);
 }
 
 // Back and forward: the hash is what is shown.
@@ -169,6 +178,8 @@ async function begin() {
   const chosen = view.start.to_ns ? { from: view.start.from_ns, to: view.start.to_ns } : null;
   const state = readHash();
   if (!view.ask && !saved) view.ask = chosen;
+  if (view.start.only_programs && !view.groups?.size) view.groups = new Set(["locks", "programs"]);
+  document.body.classList.toggle("only-programs", view.start.only_programs);
   byId("status").textContent = "Explaining …";
   const told = askVerdict();
   if (!saved) await showEarly(told, state.window || chosen || { from: 0, to: view.end });

@@ -58,6 +58,7 @@ export function toHash(state, origin) {
   const absolute = (ns) => (origin + BigInt(ns)).toString();
   if (state.window) parts.push(`from=${absolute(state.window.from)}`, `to=${absolute(state.window.to)}`);
   if (state.row !== null) parts.push(`row=${state.row}`);
+  if (state.row !== null && state.step) parts.push(`step=${state.step.chain}.${state.step.index}`);
   if (state.of) parts.push(`of=${state.of}`);
   if (state.ask) parts.push(`ask=${absolute(state.ask.from)}-${absolute(state.ask.to)}`);
   if (state.all) parts.push("all=1");
@@ -70,7 +71,7 @@ export function toHash(state, origin) {
 }
 
 export function fromHash(hash, origin, end) {
-  const state = { window: null, row: null, of: null, ask: null, all: false, open: null, closed: null, groups: null, compare: null, measure: null, marks: [] };
+  const state = { window: null, row: null, step: null, of: null, ask: null, all: false, open: null, closed: null, groups: null, compare: null, measure: null, marks: [] };
   const parts = hash.replace(/^#/, "").split("&").map((part) => part.split("=", 2)), values = new Map(parts);
   const digits = /^\d{1,20}$/;
   const pair = (from, to) => {
@@ -80,6 +81,8 @@ export function fromHash(hash, origin, end) {
   };
   state.window = pair(values.get("from"), values.get("to"));
   if (/^\d{1,6}$/.test(values.get("row") || "")) state.row = Number(values.get("row"));
+  const step = /^(\d{1,4})\.(\d{1,4})$/.exec(values.get("step") || "");
+  if (step && state.row !== null) state.step = { chain: Number(step[1]), index: Number(step[2]) };
   if (/^t\d{1,9}$/.test(values.get("of") || "")) state.of = values.get("of");
   state.ask = pair(...(values.get("ask") || "").split("-", 2));
   state.all = values.get("all") === "1";
@@ -169,6 +172,13 @@ export function pathOf(tree) {
     node = node.children.reduce((a, b) => (a && a.end_ns - a.start_ns >= b.end_ns - b.start_ns ? a : b), null))
     path.push(node);
   return path;
+}
+
+// The step that is 'by' steps away, in the paths of several chains one after the other. step: {chain, index}; null = none yet
+export function stepFrom(paths, step, by) {
+  const all = paths.flatMap((path, chain) => path.map((unused, index) => ({ chain, index })));
+  const at = step ? all.findIndex((one) => one.chain === step.chain && one.index === step.index) : by > 0 ? -1 : all.length;
+  return all[Math.max(0, Math.min(all.length - 1, at + by))] || null;
 }
 
 export function flat(tree) {

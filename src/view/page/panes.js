@@ -106,9 +106,11 @@ export async function showOther(row, at) {
   const more = told.more + told.left_out;
   if (more) box.append(make("p", `${told.more ? `${told.more} more are not shown. ` : ""}${told.left_out ? `${told.left_out} shorter spans of this lane were not kept.` : ""}`));
   reveal(box);
-  if (row.other.kind === "amount" && !saved) await showEvents(null, part);
+  if (row.other.kind === "amount" && row.values[0] !== "samples" && !saved) await showEvents(null, part);
   setState("ready");
 }
+
+const CHARGED = 3; // causes that are told of one wait
 
 function detail(list, term, text) {
   if (text) list.append(make("dt", term), make("dd", text));
@@ -128,9 +130,24 @@ export async function showDetails(row, at) {
   }
   detail(list, "kernel stack", told.stack);
   if (told.queue_of_cpu !== undefined) detail(list, "queue of", `CPU ${told.queue_of_cpu}`);
-  if (row.tid !== undefined) box.append(explainButton(row));
+  const asked = row.tid !== undefined && ["blocked", "interrupted"].includes(told.wib) ? chargedTo(row, told, list) : null;
+  if (row.tid !== undefined && !view.start.only_programs) box.append(explainButton(row));
   reveal(box);
   await showEvents(row.id, { from: told.start_ns, to: told.end_ns });
+  if (asked && view.start && list.isConnected) setState("drawing");
+  await asked;
+  setState("ready");
+}
+
+// What the time of a wait is charged to: the answer for this thread, then.
+async function chargedTo(row, { start_ns: from, end_ns: to }, list) {
+  try {
+    const { rows } = await source.verdict(row.id, { from, to });
+    for (const [index, cause] of rows.slice(0, CHARGED).entries()) detail(list, index ? "" : "charged to", `${percent(cause.share)} ${cause.text}`);
+    if (rows.length > CHARGED) detail(list, "", `${rows.length - CHARGED} smaller causes`);
+  } catch (error) {
+    if (error.status !== 400 && error.status !== 404) throw error;
+  }
 }
 
 function explainButton(row) {

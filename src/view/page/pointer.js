@@ -3,6 +3,7 @@
 import { explain } from "./answer.js";
 import { columnWords } from "./draw.js";
 import { toggle, toggleGroup } from "./folds.js";
+import { endHover, hoverOver } from "./hover.js";
 import { isLane } from "./lanes.js";
 import { pan, zoom } from "./model.js";
 import { goTo, setMeasure } from "./moves.js";
@@ -53,24 +54,31 @@ export function onDrag(event) {
   hand.x = x;
 }
 
+function placeTip(lines, { clientX, clientY }) {
+  const tip = byId("tip");
+  tip.textContent = lines.join("\n");
+  tip.hidden = false;
+  tip.style.left = `${Math.max(4, Math.min(clientX + 14, innerWidth - tip.offsetWidth - 8))}px`;
+  tip.style.top = `${Math.min(clientY + 16, innerHeight - tip.offsetHeight - 8)}px`;
+}
+
+export function hideTip() {
+  byId("tip").hidden = true;
+  endHover();
+}
+
 export function showTip(event) {
-  const tip = byId("tip"), x = plotX(event), row = picture.rows && picture.rowAt(plotY(event));
+  const x = plotX(event), row = picture.rows && picture.rowAt(plotY(event));
   view.pointer = x >= picture.gutter ? x : null;
-  if (!row || x < picture.gutter || !view.window) {
-    tip.hidden = true;
-    return;
-  }
-  if (!isLane(row) && !isOther(row)) {
-    tip.hidden = true;
+  if (!row || x < picture.gutter || !view.window || (!isLane(row) && !isOther(row))) {
+    hideTip();
     return;
   }
   const at = picture.timeAt(x), fine = (view.window.to - view.window.from) / picture.width;
   const is = isOther(row) ? otherTip(row, at) : columnWords(picture.data, picture.dataWindow, row.id, at, view.start.states);
-  tip.textContent = [`${row.label} at ${moment(at, fine)}`, ...is].join("\n");
-  tip.hidden = false;
-  const left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8);
-  tip.style.left = `${Math.max(4, left)}px`;
-  tip.style.top = `${Math.min(event.clientY + 16, innerHeight - tip.offsetHeight - 8)}px`;
+  const lines = [`${row.label} at ${moment(at, fine)}`, ...is];
+  placeTip(lines, event);
+  hoverOver(row, at, (words) => placeTip([...lines, ...words], event));
 }
 
 export async function onUp(event) {
@@ -90,7 +98,7 @@ export async function onUp(event) {
     return;
   }
   if (x < picture.gutter) {
-    if (row.tid !== undefined && !saved) await explain(row.id, view.ask);
+    if (row.tid !== undefined && !saved && !view.start.only_programs) await explain(row.id, view.ask);
     return;
   }
   await showDetails(row, Math.max(0, Math.min(view.end - 1, picture.timeAt(x))));

@@ -14,7 +14,7 @@ export const twin = new Picture(byId("canvas-other")); // the lanes of the windo
 
 export const view = {
   start: null, verdict: null, end: 0,
-  window: null, isEarly: false, row: null, of: null, ask: null, all: false,
+  window: null, isEarly: false, row: null, step: null, of: null, ask: null, all: false,
   others: [], extra: [], processes: [], threads: new Map(), open: new Set(), closed: new Set(), pointer: null, drawing: 0,
   groups: null, told: null, compare: null, second: null,
   measure: null, marks: [], lane: null, search: null, found: [], foundAt: -1, events: null,
@@ -56,7 +56,7 @@ export function keepHash(isJump) {
 
 export function readHash() {
   const state = fromHash(location.hash, source.origin, view.end);
-  Object.assign(view, { row: state.row, of: state.of, ask: state.ask, all: state.all, open: state.open, closed: state.closed, groups: source.hasOthers ? state.groups || (saved ? new Set() : null) : null, compare: saved ? null : state.compare, measure: state.measure, marks: state.marks });
+  Object.assign(view, { row: state.row, step: state.step, of: state.of, ask: state.ask, all: state.all, open: state.open, closed: state.closed, groups: source.hasOthers ? state.groups || (saved ? new Set() : null) : null, compare: saved ? null : state.compare, measure: state.measure, marks: state.marks });
   if (state.window) view.window = state.window;
   return state;
 }

@@ -134,6 +134,18 @@ export class Server {
     return (await this.latest("details", { lane, at: this.time(at) })).json();
   }
 
+  // The same of a wait that the pointer rests on; no newer question ends it.
+  async wait(lane, at) {
+    return (await this.ask("details", { lane, at: this.time(at) })).json();
+  }
+
+  // The file that view --save writes, of a window.
+  async save(of, window) {
+    const values = { from: this.time(window.from), to: this.time(window.to) };
+    if (of) values.slot = of.slice(1);
+    return (await this.ask("save", values)).blob();
+  }
+
   async search(text, window, ids) {
     const values = { q: text, from: this.time(window.from), to: this.time(window.to), rows: ids.join(",") };
     return (await this.latest("search", values)).json();
@@ -244,7 +256,6 @@ export class Saved {
   }
 
   async verdict() {
-    if (!this.data.verdict.rows) throw Object.assign(new Error("No command was recorded"), { status: 404 });
     return this.data.verdict;
   }
 
@@ -275,6 +286,12 @@ export class Saved {
 
   async details() {
     return null;
+  }
+
+  // Of the waits that the verdict tells, in the words of details.
+  async wait(lane, at) {
+    const wait = (this.data.verdict.waits || []).find((one) => one.who?.lane === lane && at >= one.start_ns && at < one.end_ns);
+    return wait ? { start_ns: wait.start_ns, end_ns: wait.end_ns, state: wait.in, object: wait.object, woken_by: { kind: wait.by, who: wait.waker, name: wait.waker_name } } : null;
   }
 
   async events() {

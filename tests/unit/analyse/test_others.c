@@ -5,6 +5,7 @@
 
 #include "accounts/recorded.h"
 #include "base/mem.h"
+#include "event/stacks.h"
 
 #include "told.h"
 
@@ -360,6 +361,39 @@ static void of_many_live_events_the_last_ones_are_kept(void **unused)
 	text_trace_free(trace);
 }
 
+/* By process, where it is known; each with its innermost function; one at the very end is not left out. */
+static void samples_of_code_at_work_are_lanes(void **unused)
+{
+	const struct others_opts none = { 0 };
+	const uint32_t inner = 0;
+	struct text_trace *trace;
+	struct others *others = others_of("0 cpu0 switch 0(runnable) 7\n", &trace, &none);
+	struct stacks *stacks = xcalloc(1, sizeof(*stacks));
+	const struct other_lane *lane;
+
+	(void)unused;
+	trace->facts.stacks = stacks;
+	stacks_add_frame(stacks, &(struct stack_frame){ .function = "burn", .module = "prog" });
+	assert_true(stacks_add_stack(stacks, &inner, 1, NULL));
+	stacks_add_sample(stacks, &(struct stack_sample){ 100, 7, 0 });
+	stacks_add_sample(stacks, &(struct stack_sample){ 30, 7, 0 });
+	stacks_add_sample(stacks, &(struct stack_sample){ 40, 8, STACK_NONE });
+	stacks_finish(stacks);
+	others_add_samples(others);
+	others_end(others, 100);
+	assert_int_equal(others_count(others), 2);
+	lane = others_lane(others, 0);
+	assert_int_equal(lane->group, OTHER_SAMPLES);
+	assert_string_equal(lane->label, "samples of thread 7");
+	assert_int_equal(sum_of(lane, 0, 100).sums[0], 2);
+	assert_int_equal(sum_of(lane, 0, 50).sums[0], 1);
+	assert_string_equal(others_text(others, lane->spans[0].text), "burn");
+	assert_string_equal(others_text(others, others_lane(others, 1)->spans[0].text),
+			    "a function without a name");
+	others_free(others);
+	text_trace_free(trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +406,7 @@ int main(void)
 		cmocka_unit_test(what_is_kept_is_bounded),
 		cmocka_unit_test(pressure_is_the_difference_of_totals),
 		cmocka_unit_test(lanes_can_be_looked_at_while_they_grow),
+		cmocka_unit_test(samples_of_code_at_work_are_lanes),
 		cmocka_unit_test(of_many_live_events_the_last_ones_are_kept),
 	};
 

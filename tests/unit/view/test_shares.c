@@ -184,8 +184,12 @@ static void who_waits_to_the_end_still_waits(void **unused)
 static void with_many_changes_busy_and_idle_are_those_of_the_walk(void **unused)
 {
 	for (uint64_t seed = 1; seed <= 30; seed++) {
-		struct told *told = told_trace(random_trace(seed, 300, false, seed % 2 == 0));
+		struct text_trace *trace = random_trace(seed, 300, false, seed % 2 == 0);
+		struct told *told;
 
+		for (uint32_t hole = 0; hole < seed % 4; hole++)
+			rt_lose(trace, hole % 2, 20 + 30 * hole, 5);
+		told = told_trace(trace);
 		for (uint32_t cpu = 0; cpu < told->tl->cpu_count; cpu++) {
 			struct lane_shares walked, summed;
 			struct lane_window window;
@@ -199,9 +203,34 @@ static void with_many_changes_busy_and_idle_are_those_of_the_walk(void **unused)
 			assert_int_equal(sum_of(&summed), sum_of(&walked));
 			/* The idle task may be uncertain where another thread is known to have run. */
 			assert_true(summed.ns[LANE_FREE] <= walked.ns[LANE_FREE]);
+			/* But what nobody knows is not called busy. */
+			assert_true(summed.ns[LANE_UNCERTAIN] >= walked.ns[LANE_UNCERTAIN]);
 		}
 		told_free(told);
 	}
+}
+
+static void with_many_changes_a_cpu_is_busy_while_another_thread_runs(void **unused)
+{
+	struct told *told = replayed("facts last 100\n"
+				     "thread 7 7 1 R prog\n"
+				     "10 cpu0 switch 0(runnable) 7\n"
+				     "40 cpu0 switch 7(blocked) 0\n"
+				     "60 cpu0 switch 0(runnable) 7\n"
+				     "90 cpu0 lost 70 3\n");
+	struct lane_window window;
+	struct lane_shares sum;
+	struct seen seen;
+
+	(void)unused;
+	look(&seen, &window, told->tl->origin_ns, told->tl->end_ns, 10);
+	lane_of_cpu(told->tl, 0, 0, 0, &window, &sum);
+	assert_int_equal(sum.ns[LANE_FREE], 30);
+	assert_int_equal(sum.ns[LANE_BUSY], 40);
+	assert_int_equal(sum.ns[LANE_UNCERTAIN], 30); /* until 10, in the hole, and behind it */
+	assert_int_equal(seen.columns[2].ns[LANE_BUSY], 10);
+	assert_int_equal(seen.columns[8].ns[LANE_UNCERTAIN], 10);
+	told_free(told);
 }
 
 static void columns_shorter_than_a_nanosecond_are_all_given(void **unused)
@@ -232,6 +261,7 @@ int main(void)
 		cmocka_unit_test(a_cpu_is_told_by_who_ran),
 		cmocka_unit_test(who_waits_to_the_end_still_waits),
 		cmocka_unit_test(with_many_changes_busy_and_idle_are_those_of_the_walk),
+		cmocka_unit_test(with_many_changes_a_cpu_is_busy_while_another_thread_runs),
 		cmocka_unit_test(columns_shorter_than_a_nanosecond_are_all_given),
 	};
 
