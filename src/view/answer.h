@@ -20,7 +20,6 @@ struct beside;
 struct loaded;
 struct view_events;
 struct view_others;
-struct why_thread;
 
 /* An open trace, for one thread at a time. */
 struct view {
