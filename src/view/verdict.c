@@ -152,7 +152,7 @@ static void put_row(struct json *json, const struct view *view, const struct why
 	json_print_string(json, "class", why_wait_class_name(root->class));
 	view_json_thread(json, "who", view, &root->who, why->end_ns - 1);
 	view_json_own_text(json, "what", report_why_what(root));
-	view_json_text(json, "object", root->object);
+	view_json_own_text(json, "object", report_why_object(root->object, root->objects));
 	json_print_u64(json, "count", root->count);
 	json_print_u64(json, "longest_ns", root->longest_ns);
 	if (root->inferred)
@@ -180,11 +180,9 @@ static void put_wait(struct json *json, const struct view *view, const struct wh
 	view_json_time(json, "start_ns", view, wait->start_ns);
 	view_json_time(json, "end_ns", view, wait->end_ns);
 	view_json_thread(json, "who", view, &wait->who, wait->start_ns);
-	view_json_text(json, "in", wait->in);
-	view_json_text(json, "object", wait->object);
 	json_print_string(json, "by", why_waker_name(wait->waker));
 	view_json_thread(json, "waker", view, &wait->woken_by, wait->end_ns);
-	view_json_text(json, "waker_name", wait->waker_name);
+	view_json_own_text(json, "text", report_why_wait(wait));
 	json_end_object(json);
 }
 
