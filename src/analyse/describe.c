@@ -188,12 +188,17 @@ static char *named(const char *what, const char *name)
 	return *name ? xasprintf("%s %s", what, name) : xstrdup(what);
 }
 
+/* The end of a child sends SIGCHLD: what it was in says more. */
+static bool is_told_by_signal(const struct actor *actor)
+{
+	return actor->signal && !(actor->signal == SIGCHLD && actor->kind == ACTOR_THREAD);
+}
+
 const char *describe_actor(struct query *query, const struct actor *actor)
 {
 	const char *name = timeline_name(query->tl, actor->name);
 
-	/* The end of a child sends SIGCHLD: what it was in says more. */
-	if (actor->signal && !(actor->signal == SIGCHLD && actor->kind == ACTOR_THREAD)) {
+	if (is_told_by_signal(actor)) {
 		const char *abbrev = sigabbrev_np(actor->signal);
 
 		const char *by = actor->kind == ACTOR_TIMER ? " by a timer" : "";
@@ -223,51 +228,53 @@ const char *describe_actor(struct query *query, const struct actor *actor)
 	return "";
 }
 
-/* What it means that a protocol's timer went off: that is time lost in the protocol. */
-struct timer_meaning {
-	const char *timer;
-	const char *sent;    /* it had a packet sent */
-	const char *gave_up; /* it woke who waits for the connection; NULL = it wakes nobody */
-};
-
-static const struct timer_meaning *timer_meaning(const char *timer)
+/* That time is lost in the protocol. */
+static enum why_tcp tcp_timer(const char *timer, bool *out_gives_up)
 {
-	static const struct timer_meaning known[] = {
-		{ "tcp_delack_timer", " (TCP's delayed acknowledgement)", NULL },
-		{ "tcp_write_timer", " (TCP sent again)",
-		  "TCP gave up: the other end acknowledged nothing" },
-		{ "reqsk_timer_handler", " (TCP sent again)", NULL },
-		{ "tcp_keepalive_timer", " (TCP's keep-alive)",
-		  "TCP gave up: the other end answered no keep-alive" },
+	static const struct {
+		const char *timer;
+		enum why_tcp means;
+		bool gives_up; /* it may wake who waits for the connection */
+	} known[] = {
+		{ "tcp_delack_timer", WHY_TCP_DELAYED_ACK, false },
+		{ "tcp_write_timer", WHY_TCP_SENT_AGAIN, true },
+		{ "reqsk_timer_handler", WHY_TCP_SENT_AGAIN, false },
+		{ "tcp_keepalive_timer", WHY_TCP_KEEP_ALIVE, true },
 	};
-	static const struct timer_meaning unknown = { "", "", NULL };
 
+	*out_gives_up = false;
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-		if (strcmp(timer, known[i].timer) == 0)
-			return &known[i];
+		if (strcmp(timer, known[i].timer) == 0) {
+			*out_gives_up = known[i].gives_up;
+			return known[i].means;
+		}
 	}
-	return &unknown;
+	return WHY_TCP_NONE;
 }
 
-const char *describe_tcp_end(struct query *query, const struct wait *wait)
+const struct why_reason *query_packet(struct query *query, const struct wait *wait)
 {
-	if (wait->waker.kind != ACTOR_TIMER || wait->flags & WAIT_TIMED_OUT)
+	const struct actor *timer = wait->waker.kind == ACTOR_TIMER ? &wait->waker : &wait->origin;
+	const char *name = timeline_name(query->tl, timer->name);
+	struct why_reason reason = { .kind = WHY_REASON_PACKET };
+	bool gives_up;
+
+	if (timer->kind != ACTOR_TIMER || (timer == &wait->waker && wait->flags & WAIT_TIMED_OUT))
 		return NULL;
-	return timer_meaning(timeline_name(query->tl, wait->waker.name))->gave_up;
+	reason.number = tcp_timer(name, &gives_up);
+	if (timer == &wait->waker) {
+		reason.kind = WHY_REASON_TCP_GAVE_UP;
+	} else {
+		gives_up = wait->waker.kind == ACTOR_NETWORK;
+		reason.name = describe_actor(query, &wait->waker);
+		reason.object = name;
+	}
+	return gives_up ? why_reason_keep(query->why, &reason) : NULL;
 }
 
 const char *describe_packet(struct query *query, const struct wait *wait)
 {
-	const char *packet = describe_actor(query, &wait->waker);
-	const char *timer = timeline_name(query->tl, wait->origin.name);
-	const char *tcp_end = describe_tcp_end(query, wait);
-
-	if (tcp_end)
-		return tcp_end;
-	if (wait->waker.kind != ACTOR_NETWORK || wait->origin.kind != ACTOR_TIMER)
-		return packet;
-	return why_keep(query->why, xasprintf("%s, sent when timer %s went off%s", packet, timer,
-					      timer_meaning(timer)->sent));
+	return query_packet(query, wait) ? "" : describe_actor(query, &wait->waker);
 }
 
 const char *describe_stack(struct query *query, const struct actor *actor)
@@ -278,6 +285,43 @@ const char *describe_stack(struct query *query, const struct actor *actor)
 		return describe_word(query, actor->word);
 	return why_keep(query->why, xasprintf("%s < %s", describe_word(query, actor->word),
 					      describe_word(query, actor->below)));
+}
+
+static bool is_innermost(const struct actor *actor)
+{
+	return word_kind(actor->below) == WORD_NONE || word_kind(actor->below) == WORD_USER;
+}
+
+const char *describe_innermost(struct query *query, const struct actor *actor)
+{
+	return word_kind(actor->word) != WORD_NONE && is_innermost(actor)
+		       ? describe_word(query, actor->word)
+		       : describe_stack(query, actor);
+}
+
+bool word_is_call(const struct query *query, uint32_t word)
+{
+	uint32_t arg = word_arg(word);
+
+	return word_kind(word) == WORD_SYSCALL &&
+	       facts_syscall(query->facts, arg & 0xffff, arg & WORD_COMPAT);
+}
+
+bool actor_is_call(const struct query *query, const struct actor *actor)
+{
+	return actor->kind == ACTOR_THREAD && !is_told_by_signal(actor) &&
+	       word_is_call(query, actor->word);
+}
+
+bool actor_in_call(const struct query *query, const struct actor *actor)
+{
+	return is_innermost(actor) && word_is_call(query, actor->word);
+}
+
+bool wait_has_no_name(const struct query *query, uint32_t slot, const struct wait *wait)
+{
+	return wait->fd >= 0 && !(wait->flags & WAIT_ASKED) &&
+	       !*timeline_name(query->tl, wait->object) && !wait_named_futex(query, slot, wait);
 }
 
 bool wait_sleeps(struct query *query, const struct wait *wait)

@@ -121,6 +121,16 @@ size_t text_edits(const char *a, const char *b);
 /* The part of a path behind its last slash, or all of it: a view. NULL stays NULL. */
 const char *text_base_name(const char *path);
 
+/* What a digit of hexadecimal stands for; -1 = it is none. */
+static inline int text_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 /* Decimal digits only. Returns whether all of it was one that fits. */
 bool text_parse_u64(const char *text, uint64_t *out_value);
 

@@ -14,7 +14,6 @@
 
 struct err;
 struct flight_on;
-struct flight_seen;
 
 struct flight_why {
 	pid_t pid;  /* 0 = none */

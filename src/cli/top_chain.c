@@ -94,7 +94,7 @@ static void top_waits_put_text(struct top_waits *waits, const struct stuck *stuc
 		return;
 	if (is_named)
 		text = xasprintf("%s[%d]: %s", thread->comm, thread->tid, chain);
-	top_waits_put(waits, task, text ? text : chain);
+	top_waits_put(waits, task, thread->root == STUCK_ROOT_DEADLOCK, text ? text : chain);
 }
 
 void top_chain_look(void *context, struct top_view *view)

@@ -506,9 +506,10 @@ static void set_facts(const struct check_result *result, const struct check_find
 		set_constraint(model, finding);
 	if (finding->why && finding->why->root_count) {
 		const struct why_root *root = &finding->why->roots[0];
-		AUTO_FREE char *did = report_why_did(root->what, root->why);
-		AUTO_FREE char *why = xasprintf("%s: %s%s%s", root->who.comm, did,
-						root->object[0] ? ", " : "", root->object);
+		AUTO_FREE char *did = report_why_did(root);
+		AUTO_FREE char *object = report_why_object(root->object, root->objects);
+		AUTO_FREE char *why =
+			xasprintf("%s: %s%s%s", root->who.comm, did, object[0] ? ", " : "", object);
 
 		set_text("HOLDUP_WHY", why);
 	}

@@ -158,19 +158,11 @@ const struct fact_symbol *facts_symbol_at(const struct facts *facts, uint64_t ad
 
 const char *facts_printk(const struct facts *facts, uint64_t address)
 {
-	size_t low = 0, high = facts->printk_count;
+	size_t at = SEARCH_FROM(facts->printks, facts->printk_count, nr, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (facts->printks[middle].nr == address)
-			return facts->printks[middle].name;
-		if (facts->printks[middle].nr < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return at < facts->printk_count && facts->printks[at].nr == address
+		       ? facts->printks[at].name
+		       : NULL;
 }
 
 const char *facts_device(const struct facts *facts, uint32_t dev)

@@ -3,27 +3,20 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "event/stacks.h"
 
 const struct stack_futex *stacks_find_futex(const struct stacks *stacks, int32_t tgid,
 					    uint64_t address, uint64_t time_ns)
 {
-	size_t low = 0, high = stacks->futex_count;
-	const struct stack_futex *found;
+	/* Behind the last one that had begun by then. */
+	size_t at = SEARCH_ITEM(
+		stacks->futexes, stacks->futex_count, futex,
+		futex->tgid < tgid || (futex->tgid == tgid &&
+				       (futex->address < address ||
+					(futex->address == address && futex->from_ns <= time_ns))));
+	const struct stack_futex *found = at ? &stacks->futexes[at - 1] : NULL;
 
-	/* The last one that had begun by then. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct stack_futex *futex = &stacks->futexes[middle];
-
-		if (futex->tgid < tgid || (futex->tgid == tgid && (futex->address < address ||
-								   (futex->address == address &&
-								    futex->from_ns <= time_ns))))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	found = low ? &stacks->futexes[low - 1] : NULL;
 	if (!found || found->tgid != tgid || found->address != address ||
 	    found->until_ns <= time_ns)
 		return NULL;

@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 #define TEXT_MAX 16384
 
@@ -103,34 +104,14 @@ static int compare_samples(const void *a, const void *b)
 
 size_t stacks_first_sample(const struct stacks *stacks, int32_t tid, uint64_t time_ns)
 {
-	size_t low = 0, high = stacks->sample_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct stack_sample *sample = &stacks->samples[middle];
-
-		if (sample->tid < tid || (sample->tid == tid && sample->time_ns < time_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SEARCH_ITEM(stacks->samples, stacks->sample_count, sample,
+			   sample->tid < tid || (sample->tid == tid && sample->time_ns < time_ns));
 }
 
 size_t stacks_first_wait(const struct stacks *stacks, int32_t tid, uint64_t time_ns)
 {
-	size_t low = 0, high = stacks->wait_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct stack_wait *wait = &stacks->waits[middle];
-
-		if (wait->tid < tid || (wait->tid == tid && wait->end_ns < time_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SEARCH_ITEM(stacks->waits, stacks->wait_count, wait,
+			   wait->tid < tid || (wait->tid == tid && wait->end_ns < time_ns));
 }
 
 uint32_t stacks_find(const struct stacks *stacks, int32_t tid, uint64_t begin_ns, uint64_t end_ns)

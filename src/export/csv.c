@@ -145,12 +145,13 @@ static void csv_put_root(struct csv *csv, FILE *out, const struct why_root *root
 {
 	static const struct why_root none = { .who = { .comm = "" }, .what = "", .object = "" };
 	const struct why_root *put = root ? root : &none;
-	AUTO_FREE char *did = report_why_did(put->what, put->why);
+	AUTO_FREE char *did = report_why_did(put);
+	AUTO_FREE char *object = report_why_object(put->object, put->objects);
 
 	csv_put_text(csv, out, root ? why_kind_name(root->kind) : "");
 	csv_put_thread(csv, out, &put->who, true);
 	csv_put_text(csv, out, did);
-	csv_put_text(csv, out, put->object);
+	csv_put_text(csv, out, object);
 	put_u64(csv, out, put->ns);
 }
 
@@ -159,6 +160,7 @@ static void csv_put_wait(void *context, const struct table_wait *row)
 	struct csv *csv = context;
 	FILE *out = csv->out[FILE_WAITS];
 	const struct why_wait *wait = &row->span->wait;
+	AUTO_FREE char *waker = report_why_named(wait->waker_name, wait->waker_data);
 
 	csv_put_thread(csv, out, &row->who, true);
 	put_times(csv, out, row->span);
@@ -168,7 +170,7 @@ static void csv_put_wait(void *context, const struct table_wait *row)
 	csv_put_text(csv, out, row->lock);
 	csv_put_text(csv, out, why_waker_name(wait->waker));
 	csv_put_thread(csv, out, &wait->woken_by, false);
-	csv_put_text(csv, out, wait->waker_name);
+	csv_put_text(csv, out, waker);
 	csv_put_text(csv, out, wait->waker_state);
 	csv_put_text(csv, out, wait->stack);
 	csv_put_root(csv, out, row->root);

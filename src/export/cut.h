@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 struct err;
-struct facts;
 struct trace;
 
 struct cut_opts {

@@ -104,7 +104,8 @@ static void folded_put_steps(struct outbuf *out, const struct why *why, const st
 static void folded_put_root(struct outbuf *out, const struct why_path *path)
 {
 	AUTO_FREE char *who = NULL, *what = NULL;
-	AUTO_FREE char *did = report_why_did(path->what, path->why);
+	AUTO_FREE char *did = report_why_named(path->what, path->why);
+	AUTO_FREE char *object = report_why_object(path->object, path->objects);
 
 	switch (path->kind) {
 	case WHY_WORKING:
@@ -124,7 +125,7 @@ static void folded_put_root(struct outbuf *out, const struct why_path *path)
 		return;
 	default:
 		what = xasprintf("%s: %s", why_kind_name(path->kind), did);
-		put_joined(out, what, path->object);
+		put_joined(out, what, object);
 		return;
 	}
 }

@@ -57,7 +57,7 @@ static void jsonl_put_root(struct json *json, const struct why_root *root)
 	json_print_string(json, "kind", why_kind_name(root->kind));
 	report_json_thread(json, "who", &root->who);
 	report_json_what(json, root);
-	json_print_string(json, "object", root->object);
+	report_json_object(json, root->object, root->objects);
 	report_json_reason(json, "why", root->why);
 	json_print_u64(json, "ns", root->ns);
 	json_end_object(json);

@@ -12,9 +12,7 @@
 #include "export/export.h"
 #include "export/scene.h"
 
-struct printer;
 struct scene_user;
-struct value_line;
 
 struct scene {
 	struct export_job *job;

@@ -9,7 +9,6 @@
 
 struct facts;
 struct pool;
-struct print_program;
 
 struct printer {
 	const struct facts *facts;

@@ -215,13 +215,14 @@ int hr_cause_get(struct hr_why *why, uint32_t index, struct hr_cause *out_cause)
 	int rc = read_check_row(why->trace, out_cause, sizeof(*out_cause), index,
 				why->why->root_count);
 	const struct why_root *root;
-	AUTO_FREE char *what = NULL;
+	AUTO_FREE char *what = NULL, *object = NULL;
 	struct hr_cause cause;
 
 	if (rc < 0)
 		return rc;
 	root = &why->why->roots[index];
 	what = report_why_what(root);
+	object = report_why_object(root->object, root->objects);
 	cause = (struct hr_cause){
 		.ns = root->ns,
 		.count = root->count,
@@ -231,7 +232,7 @@ int hr_cause_get(struct hr_why *why, uint32_t index, struct hr_cause *out_cause)
 		.kept_off = who_of(&root->kept_off),
 		.works_for = who_of(&root->client),
 		.what = words_of(why, what),
-		.object = read_text(root->object),
+		.object = words_of(why, object),
 		.why = reason_text(why, root->why),
 		.inferred = reason_text(why, root->inferred),
 		.told = read_text(root->told),
@@ -251,6 +252,8 @@ uint32_t hr_hop_count(const struct hr_why *why)
 static struct hr_hop hop_of(struct hr_why *why, const struct why_hop *hop)
 {
 	AUTO_FREE char *did = report_why_hop_did(hop);
+	AUTO_FREE char *object = report_why_object(hop->object, hop->objects);
+	AUTO_FREE char *woken_by = report_why_named(hop->woken_by, hop->woken_by_data);
 
 	return (struct hr_hop){
 		.ns = hop->ns,
@@ -263,8 +266,8 @@ static struct hr_hop hop_of(struct hr_why *why, const struct why_hop *hop)
 		.expects = who_of(&hop->expects),
 		.answerer = who_of(&hop->answerer),
 		.what = words_of(why, did),
-		.object = read_text(hop->object),
-		.woken_by = read_text(hop->woken_by),
+		.object = words_of(why, object),
+		.woken_by = words_of(why, woken_by),
 		.lock = read_text(hop->lock),
 		.holding = read_text(hop->holding),
 		.instead = reason_text(why, hop->instead),

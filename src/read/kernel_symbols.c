@@ -9,19 +9,11 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "event/facts.h"
 #include "store/file.h"
 
 #define SYMBOLS_MAX_BYTES ((size_t)256 << 20)
-
-static int kernel_symbols_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 /*
  * One line without its newline. Ends the name at a blank: a module's name may follow.
@@ -32,8 +24,8 @@ static bool kernel_symbols_parse_line(char *line, struct fact_symbol *out_symbol
 	uint64_t address = 0;
 	char *at = line;
 
-	while (at - line < 16 && kernel_symbols_hex_digit(*at) >= 0)
-		address = address << 4 | (uint64_t)kernel_symbols_hex_digit(*at++);
+	while (at - line < 16 && text_hex_digit(*at) >= 0)
+		address = address << 4 | (uint64_t)text_hex_digit(*at++);
 	if (at == line || *at != ' ' || at[1] == '\0' || at[1] == ' ')
 		return false;
 	out_symbol->address = address;

@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "event/event.h"
 #include "event/facts.h"
 #include "event/source.h"
@@ -262,20 +263,11 @@ static uint64_t merge_last_ns(const struct feed *feed)
 /* How many events of the feed come before 'time_ns', or at it when 'at_it'. */
 static size_t count_until(const struct feed *feed, uint64_t time_ns, bool at_it)
 {
-	size_t low = 0, high = (size_t)(feed->end - feed->at);
-
 	if (feed->at->event.time_ns > time_ns)
 		return 0;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		uint64_t ns = feed->at[middle].event.time_ns;
-
-		if (ns < time_ns || (at_it && ns == time_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SEARCH_ITEM(feed->at, (size_t)(feed->end - feed->at), one,
+			   one->event.time_ns < time_ns ||
+				   (at_it && one->event.time_ns == time_ns));
 }
 
 /* The active feed whose run ends first: the first of those that end at the same time. */

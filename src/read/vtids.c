@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "event/facts.h"
 
 /* So far a program's clock may be behind the kernel's: it may seem to log before it begins. */
@@ -58,18 +59,10 @@ static const struct fact_vtid *vtid_at(const struct vtids *vtids, uint64_t space
 				       uint64_t time_ns)
 {
 	const struct fact_vtid key = { space, vtid, INT32_MAX, 0, time_ns, 0 };
-	const struct fact_vtid *found;
-	size_t low = 0, high = vtids->count;
+	size_t at =
+		SEARCH_ITEM(vtids->items, vtids->count, item, by_number_and_begin(item, &key) <= 0);
+	const struct fact_vtid *found = at ? &vtids->items[at - 1] : NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (by_number_and_begin(&vtids->items[middle], &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	found = low ? &vtids->items[low - 1] : NULL;
 	return found && found->space == space && found->vtid == vtid ? found : NULL;
 }
 

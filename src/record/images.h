@@ -15,7 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct err;
 struct images;
 
 enum image_kind {

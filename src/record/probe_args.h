@@ -15,9 +15,6 @@
 
 #include "symbol/elf_file.h"
 
-struct err;
-struct probe_arg;
-
 /* Where the argument 'index' (from 0) of a function is at its start; "" = not known for this machine. */
 struct probe_fetch {
 	char text[192];

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 struct images;
-struct python_file;
 struct pythons;
 struct raw_python;
 

@@ -211,6 +211,8 @@ char *breakdown_wait_text(const struct breakdown_wait *wait)
 		.woken_by = wait->by,
 		.waker_name = wait->waker,
 		.waker_state = "",
+		.waker_in = "",
+		.holding = "",
 	};
 	AUTO_FREE char *waker = words_waker(&told);
 

@@ -106,7 +106,7 @@ static void put_root(struct json *json, const char *key, const struct why_root *
 	json_print_string(json, "kind", why_kind_name(root->kind));
 	report_json_thread(json, "who", &root->who);
 	report_json_what(json, root);
-	json_print_string(json, "object", root->object);
+	report_json_object(json, root->object, root->objects);
 	json_end_object(json);
 }
 

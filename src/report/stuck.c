@@ -10,6 +10,7 @@
 #include "event/stacks.h"
 #include "report/frames.h"
 #include "report/stuck_fold.h"
+#include "report/stuck_how.h"
 #include "report/vocabulary.h"
 #include "stuck/condition.h"
 #include "stuck/stuck.h"
@@ -212,11 +213,12 @@ static void json_edges(struct json *json, const struct stuck *stuck,
 	json_begin_array(json, "waits_for");
 	for (size_t i = 0; i < thread->edge_count; i++) {
 		const struct stuck_edge *edge = &thread->edges[i];
+		AUTO_FREE char *how = report_stuck_how(edge);
 
 		json_begin_object(json, NULL);
 		json_print_i64(json, "tid", edge->tid);
 		json_print_string(json, "comm", comm_of(stuck, edge->tid));
-		json_print_string(json, "how", edge->how);
+		json_print_string(json, "how", how);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -349,10 +351,11 @@ static void print_edges(FILE *out, const struct stuck *stuck, const struct stuck
 {
 	for (size_t i = 0; i < thread->edge_count && i < NAMES_MAX; i++) {
 		const struct stuck_edge *edge = &thread->edges[i];
+		AUTO_FREE char *how = report_stuck_how(edge);
 
 		fprintf(out, "%s  <- ", indent);
 		print_titled_name(out, stuck, edge->tid);
-		fprintf(out, " %s\n", edge->how);
+		fprintf(out, " %s\n", how);
 	}
 	if (thread->edge_count > NAMES_MAX)
 		fprintf(out, "%s  <- and %zu more\n", indent, thread->edge_count - NAMES_MAX);
@@ -469,7 +472,7 @@ static void print_names(FILE *out, const struct stuck *stuck, const size_t *indi
 static void print_alike(FILE *out, const struct stuck *stuck, const size_t *indices, size_t count)
 {
 	const struct stuck_thread *first = &stuck->threads[indices[0]];
-	AUTO_FREE char *object = stuck_fold_object(first->object);
+	AUTO_FREE char *object = stuck_fold_object(first);
 	AUTO_FREE char *wait = xasprintf("%s%s%s%s", first->in, object[0] ? ": " : "", object,
 					 first->is_timed ? " (with a time limit)" : "");
 	AUTO_FREE char *safe = text_escaped(wait);

@@ -17,45 +17,20 @@ bool stuck_is_idle(const struct stuck_thread *thread)
 	       thread->kind != STUCK_FROZEN;
 }
 
-/* Of what nobody owns the variable is told no more: "condition variable of queue+0x28 (server)". */
-static void cut_variable(char *text)
+/* Who is idle waits for what nobody owns: which one it is says no more. */
+char *stuck_fold_object(const struct stuck_thread *thread)
 {
-	static const char *const kinds[] = { "condition variable (by its layout) of ",
-					     "semaphore (by its layout) of ", "futex of ",
-					     "futex (Go: goroutines are not seen) of " };
+	const struct stuck_which *which = &thread->which;
 
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-		size_t bytes = strlen(kinds[i]) - strlen(" of ");
-
-		if (strncmp(text, kinds[i], strlen(kinds[i])) == 0)
-			text[bytes] = '\0';
-	}
-}
-
-/* Cut out each " 0x7f00", in place. */
-static void cut_addresses(char *text)
-{
-	char *at, *end;
-
-	while ((at = strstr(text, " 0x"))) {
-		end = at + 3 + strspn(at + 3, "0123456789abcdef");
-		memmove(at, end, strlen(end) + 1);
-	}
-}
-
-char *stuck_fold_object(const char *text)
-{
-	char *object = xstrdup(text);
-
-	cut_addresses(object);
-	cut_variable(object);
-	return object;
+	return xasprintf("%.*s%s", (int)(which->bytes ? which->at : sizeof(thread->object)),
+			 thread->object,
+			 which->bytes ? thread->object + which->at + which->bytes : "");
 }
 
 /* Whoever is in no call stays alone. */
 static char *stuck_fold_key_of(const struct stuck_thread *thread)
 {
-	AUTO_FREE char *object = stuck_fold_object(thread->object);
+	AUTO_FREE char *object = stuck_fold_object(thread);
 
 	return thread->in[0] ? xasprintf("%010d %d %d %d %s %s", thread->tgid, thread->kind,
 					 thread->root, thread->is_timed, thread->in, object)

@@ -27,7 +27,7 @@ void stuck_fold_fini(struct stuck_fold *fold);
 size_t stuck_fold_length(const struct stuck_fold *fold, size_t from);
 
 /* What a wait is for, without addresses and variables of locks. Free it with free(). */
-char *stuck_fold_object(const char *text);
+char *stuck_fold_object(const struct stuck_thread *thread);
 
 /* Whether it waits for nobody that is there. */
 bool stuck_is_idle(const struct stuck_thread *thread);

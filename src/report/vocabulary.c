@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "event/facts.h"
 #include "event/steps.h"
+#include "report/why_reason.h"
 
 void report_json_begin(struct json *json, const char *key, const char *name)
 {
@@ -36,7 +37,7 @@ void report_json_begin_waker(struct json *json, const struct why_wait *wait)
 	json_begin_object(json, "woken_by");
 	json_print_string(json, "kind", why_waker_name(wait->waker));
 	report_json_thread_keys(json, &wait->woken_by);
-	json_print_string(json, "name", wait->waker_name);
+	report_json_named(json, "name", wait->waker_name, wait->waker_data);
 	json_print_string(json, "state", wait->waker_state);
 }
 

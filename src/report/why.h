@@ -11,6 +11,7 @@
 
 struct why;
 struct why_root;
+struct why_wait;
 struct facts;
 struct stuck;
 
@@ -44,8 +45,10 @@ void report_why(FILE *out, const struct why *results, size_t count, const struct
  */
 char *report_why_headline(const struct why *why, const struct facts *facts, bool window_chosen);
 char *report_why_root(const struct why *why, const struct why_root *root);
-/* Does 'part' of a root (its work, its object) say more than its sentence does? */
-bool report_why_adds(const char *words, const char *part);
+/* What a root's sentence does not say of its work and its object; "" = nothing. */
+char *report_why_rest(const struct why_root *root, const char *sentence);
+char *report_why_wait(const struct why_wait *wait);
+char *report_why_waker(const struct why_wait *wait);
 size_t report_why_hops(const struct why *why);
 char *report_why_hop(const struct why *why, size_t index);
 

@@ -92,7 +92,7 @@ static void why_json_put_verdict(struct json *json, const struct why *why,
 		json_print_string(json, "kind", why_kind_name(root->kind));
 		report_json_thread(json, "who", &root->who);
 		report_json_what(json, root);
-		json_print_string(json, "object", root->object);
+		report_json_object(json, root->object, root->objects);
 		json_print_string(json, "class", why_wait_class_name(root->class));
 		json_print_u64(json, "count", root->count);
 		json_print_u64(json, "longest_ns", root->longest_ns);
@@ -128,11 +128,11 @@ static void why_json_put_group(struct json *json, const struct why *why,
 	if (row->many_whats)
 		json_print_null(json, "what");
 	else
-		json_print_string(json, "what", row->sum.what);
+		report_json_what(json, &row->sum);
 	if (row->many_objects)
 		json_print_null(json, "object");
 	else
-		json_print_string(json, "object", row->sum.object);
+		report_json_object(json, row->sum.object, row->sum.objects);
 	report_json_reason(json, "why", row->sum.why);
 	json_print_bool(json, "timed_out", row->sum.timed_out);
 	json_print_u64(json, "count", row->sum.count);
@@ -171,9 +171,9 @@ static void why_put_chain(struct json *json, const struct why *why, const struct
 
 		json_begin_object(json, NULL);
 		report_json_thread(json, "who", &hop->who);
-		json_print_string(json, "what", did);
-		json_print_string(json, "object", hop->object);
-		json_print_string(json, "woken_by", hop->woken_by);
+		report_json_named(json, "what", did, hop->what_data);
+		report_json_object(json, hop->object, hop->objects);
+		report_json_named(json, "woken_by", hop->woken_by, hop->woken_by_data);
 		if (hop->helper)
 			report_json_reason(json, "helper", hop->helper);
 		if (hop->instead) {
@@ -301,7 +301,7 @@ static void why_json_put_waker(struct json *json, const struct why_wait *wait)
 	json_begin_object(json, "last_slice_woken_by");
 	json_print_string(json, "kind", why_waker_name(wait->last_waker));
 	report_json_thread_keys(json, &wait->last_woken_by);
-	json_print_string(json, "name", wait->last_waker_name);
+	report_json_named(json, "name", wait->last_waker_name, wait->last_waker_data);
 	json_end_object(json);
 }
 
@@ -441,8 +441,8 @@ static void put_differing(struct json *json, const struct why_process *process)
 		json_print_string(json, "kind", why_kind_name(one->root.kind));
 		json_print_string(json, "class", why_wait_class_name(one->root.class));
 		report_json_thread(json, "cause", &one->root.who);
-		json_print_string(json, "what", one->root.what);
-		json_print_string(json, "object", one->root.object);
+		report_json_what(json, &one->root);
+		report_json_object(json, one->root.object, one->root.objects);
 		json_end_object(json);
 	}
 	json_end_array(json);

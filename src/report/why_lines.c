@@ -47,7 +47,7 @@ static bool same_part(const struct why *a, const struct why *b)
 	if (a->root_count == 0 || b->root_count == 0)
 		return a->root_count == b->root_count;
 	return x->kind == y->kind && x->class == y->class && x->timed_out == y->timed_out &&
-	       (why_kind_works(x->kind) || strcmp(x->what, y->what) == 0);
+	       (why_kind_works(x->kind) || why_root_compare_what(x, y) == 0);
 }
 
 static void add_result(struct line *line, const struct why *why, size_t index)

@@ -159,12 +159,6 @@ static void note_missed(struct notes *notes)
 		     text_duration(why->missed_ns).s);
 }
 
-/* A descriptor whose name is not known reads "fd 3". */
-static bool is_unnamed(const char *object)
-{
-	return strncmp(object, "fd ", 3) == 0 && !strstr(object, " = ");
-}
-
 /* Whether this report would have been better with what is missing. */
 static bool missing_matters(const struct why *why)
 {
@@ -173,11 +167,11 @@ static bool missing_matters(const struct why *why)
 	for (size_t i = 0; i < why->root_count; i++) {
 		if (why->roots[i].kind == WHY_UNKNOWN)
 			unknown_ns += why->roots[i].ns;
-		if (is_unnamed(why->roots[i].object))
+		if (why->roots[i].no_name)
 			return true;
 	}
 	for (size_t i = 0; i < why->chain_count; i++) {
-		if (is_unnamed(why->chain[i].object))
+		if (why->chain[i].no_name)
 			return true;
 	}
 	return unknown_ns > why_window_ns(why) / 1000;

@@ -3,10 +3,12 @@
  *
  * In the templates stand, after a '%': C call, O object, N name, W who; B what somebody did ("called
  * close()", "ended"); D the same without a call; I the inner reason; K " of " before the object, where it
- * has one; F how the call failed; Q quota and period; M, P and Z what is known of sleeps; # a number.
+ * has one; F how the call failed; Q quota and period; M, P and Z what is known of sleeps; T what it means
+ * that a timer of TCP went off; # a number.
  */
 #include "report/why_reason.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +68,8 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_FILE_TIMEOUTS_ENDED] = "it alone %D as %# equal time-outs in %C() ended, %P",
 	[WHY_REASON_WROTE_MEMORY] =
 		"it alone %B to write into its memory as %# sleeps in %C() ended, %Z",
+	[WHY_REASON_PACKET] = "%N, sent when timer %O went off%T",
+	[WHY_REASON_TCP_GAVE_UP] = "TCP gave up: the other end %T",
 	[WHY_REASON_SEVERAL] = "calls failed, or waits went on, until they did something",
 };
 
@@ -95,9 +99,18 @@ static void reason_put_failure(FILE *out, const struct why_reason *reason)
 	if (*reason_text(reason->name))
 		fprintf(out, "failed with %s", reason->name);
 	else
-		fputs(strstr(reason_text(reason->call), "kill") ? "found it alive"
-								: "found nothing",
-		      out);
+		fputs(reason->found_alive ? "found it alive" : "found nothing", out);
+}
+
+static const char *reason_tcp(const struct why_reason *reason)
+{
+	static const char *const sent[] = { "", " (TCP's delayed acknowledgement)",
+					    " (TCP sent again)", " (TCP's keep-alive)" };
+
+	if (reason->kind == WHY_REASON_PACKET)
+		return reason->number < ARRAY_LEN(sent) ? sent[reason->number] : "";
+	return reason->number == WHY_TCP_KEEP_ALIVE ? "answered no keep-alive"
+						    : "acknowledged nothing";
 }
 
 static const char *reason_deed(enum why_deed did)
@@ -124,6 +137,12 @@ static void reason_put_part(FILE *out, const struct why_reason *reason, char par
 		break;
 	case 'O':
 		fputs(reason_text(reason->object), out);
+		break;
+	case 'N':
+		fputs(reason_text(reason->name), out);
+		break;
+	case 'T':
+		fputs(reason_tcp(reason), out);
 		break;
 	case 'K':
 		fputs(*reason_text(reason->object) ? " of " : "", out);
@@ -155,8 +174,8 @@ static void reason_put_part(FILE *out, const struct why_reason *reason, char par
 		fputs(NOTHING_DONE, out);
 		break;
 	case 'Q':
-		fprintf(out, "%s in each %s", text_duration(reason->quota_ns).s,
-			text_duration(reason->period_ns).s);
+		fprintf(out, "%s in each %s", text_duration(reason->part_ns).s,
+			text_duration(reason->whole_ns).s);
 		break;
 	default:
 		fprintf(out, "%u", reason->number);
@@ -217,6 +236,14 @@ static void reason_put_terminal(FILE *out, const struct why_reason *reason)
 	fputc(')', out);
 }
 
+/* "own code 61 %, getdents64 30 %" */
+static void reason_put_shares(FILE *out, const struct why_reason *share)
+{
+	for (const char *comma = ""; share; share = share->inner, comma = ", ")
+		fprintf(out, "%s%s %.0f %%", comma, reason_text(share->name),
+			100.0 * (double)share->part_ns / (double)share->whole_ns);
+}
+
 static void reason_put(FILE *out, const struct why_reason *reason)
 {
 	if (!reason)
@@ -237,6 +264,9 @@ static void reason_put(FILE *out, const struct why_reason *reason)
 	case WHY_REASON_TERMINAL_HUNG_UP:
 	case WHY_REASON_TERMINAL_WRITTEN:
 		reason_put_terminal(out, reason);
+		return;
+	case WHY_REASON_SHARE:
+		reason_put_shares(out, reason);
 		return;
 	default:
 		break;
@@ -262,9 +292,20 @@ char *report_why_reason(const struct why_reason *reason)
 	return text;
 }
 
-char *report_why_did(const char *what, const struct why_reason *why)
+static void reason_put_key(struct json *json, const char *key, const char *text)
 {
-	return *what ? xstrdup(what) : report_why_reason(why);
+	if (*reason_text(text))
+		json_print_string(json, key, text);
+}
+
+char *report_why_named(const char *name, const struct why_reason *data)
+{
+	return *name ? xstrdup(name) : report_why_reason(data);
+}
+
+char *report_why_did(const struct why_root *root)
+{
+	return report_why_named(root->what, root->what_data ? root->what_data : root->why);
 }
 
 static bool reason_is_of_cpu(const struct why_reason *reason)
@@ -276,15 +317,15 @@ static bool reason_is_of_cpu(const struct why_reason *reason)
 
 char *report_why_what(const struct why_root *root)
 {
-	return !*root->what && reason_is_of_cpu(root->why) ? report_why_reason(root->why)
-							   : xstrdup(root->what);
+	return root->what_data || reason_is_of_cpu(root->why) ? report_why_did(root)
+							      : xstrdup(root->what);
 }
 
-void report_json_what(struct json *json, const struct why_root *root)
+char *report_why_object(const char *object, uint32_t objects)
 {
-	AUTO_FREE char *what = report_why_what(root);
-
-	json_print_string(json, "what", what);
+	return objects ? xasprintf("%" PRIu32 " things%s%s", objects,
+				   *object ? ", mostly for " : "", object)
+		       : xstrdup(object);
 }
 
 char *report_why_hop_did(const struct why_hop *hop)
@@ -292,26 +333,24 @@ char *report_why_hop_did(const struct why_hop *hop)
 	if (hop->kept_off.tid)
 		return xasprintf("ran while %s[%d] waited for a CPU", hop->kept_off.comm,
 				 hop->kept_off.tid);
-	return report_why_did(hop->what, hop->why);
-}
-
-static void reason_put_key(struct json *json, const char *key, const char *text)
-{
-	if (*reason_text(text))
-		json_print_string(json, key, text);
+	return report_why_named(hop->what, hop->what_data ? hop->what_data : hop->why);
 }
 
 static const char *reason_name_key(enum why_reason_kind kind)
 {
 	if (kind == WHY_REASON_TERMINAL_KEY)
 		return "key";
+	if (kind == WHY_REASON_SHARE || kind == WHY_REASON_PACKET)
+		return "name";
 	return kind == WHY_REASON_SUCCEEDED || kind == WHY_REASON_HAD_LOCK ? "error" : "signal";
 }
 
 /* A field that its kind does not have is left out. */
 static void reason_put_data(struct json *json, const char *key, const struct why_reason *reason)
 {
+	static const char *const tcp[] = { "", "delayed_ack", "sent_again", "keep_alive" };
 	static const char *const deeds[] = { "", "ended", "woke_up", "stopped_working" };
+	bool is_share = reason->kind == WHY_REASON_SHARE;
 
 	json_begin_object(json, key);
 	json_print_string(json, "kind", why_reason_name(reason->kind));
@@ -325,27 +364,57 @@ static void reason_put_data(struct json *json, const char *key, const struct why
 	reason_put_key(json, "by", reason->by);
 	if (reason->did)
 		json_print_string(json, "did", deeds[reason->did]);
+	if (reason->found_alive)
+		json_print_bool(json, "found_alive", true);
 	if (reason->kind == WHY_REASON_UNSURE)
 		json_print_string(json, "reason", why_unsure_name(reason->number));
+	else if (reason->kind == WHY_REASON_PACKET || reason->kind == WHY_REASON_TCP_GAVE_UP)
+		reason_put_key(json, "tcp", tcp[reason->number]);
 	else if (reason->number)
 		json_print_u64(json, "count", reason->number);
-	if (reason->period_ns) {
-		json_print_u64(json, "quota_ns", reason->quota_ns);
-		json_print_u64(json, "period_ns", reason->period_ns);
+	if (reason->whole_ns) {
+		json_print_u64(json, is_share ? "ns" : "quota_ns", reason->part_ns);
+		json_print_u64(json, is_share ? "of_ns" : "period_ns", reason->whole_ns);
 	}
 	if (reason->inner)
 		reason_put_data(json, "inner", reason->inner);
 	json_end_object(json);
 }
 
-void report_json_reason(struct json *json, const char *key, const struct why_reason *reason)
+void report_json_named(struct json *json, const char *key, const char *name,
+		       const struct why_reason *data)
 {
-	AUTO_FREE char *words = report_why_reason(reason);
+	AUTO_FREE char *words = report_why_named(name, data);
 
 	json_print_string(json, key, words);
-	if (reason) {
-		AUTO_FREE char *data = xasprintf("%s_data", key);
+	if (data) {
+		AUTO_FREE char *data_key = xasprintf("%s_data", key);
 
-		reason_put_data(json, data, reason);
+		reason_put_data(json, data_key, data);
 	}
+}
+
+void report_json_reason(struct json *json, const char *key, const struct why_reason *reason)
+{
+	report_json_named(json, key, "", reason);
+}
+
+void report_json_what(struct json *json, const struct why_root *root)
+{
+	AUTO_FREE char *what = report_why_what(root);
+
+	report_json_named(json, "what", what, root->what_data);
+}
+
+void report_json_object(struct json *json, const char *object, uint32_t objects)
+{
+	AUTO_FREE char *words = report_why_object(object, objects);
+
+	json_print_string(json, "object", words);
+	if (!objects)
+		return;
+	json_begin_object(json, "object_data");
+	json_print_u64(json, "count", objects);
+	reason_put_key(json, "most", object);
+	json_end_object(json);
 }

@@ -287,6 +287,7 @@ static bool same_hop(const struct why_hop *a, const struct why_hop *b)
 
 	return a->who.tid && b->who.tid && strcmp(x, y) == 0 && strcmp(a->what, b->what) == 0 &&
 	       strcmp(a->object, b->object) == 0 && strcmp(a->woken_by, b->woken_by) == 0 &&
+	       why_reason_compare(a->woken_by_data, b->woken_by_data) == 0 &&
 	       strcmp(a->lock ? a->lock : "", b->lock ? b->lock : "") == 0 && !a->instead &&
 	       !b->instead;
 }
@@ -410,15 +411,33 @@ char *report_why_headline(const struct why *why, const struct facts *facts, bool
 	return headline(&page);
 }
 
-/* "ran instead" is the verb of a sentence that needs none where it says by whom. */
-bool report_why_adds(const char *words, const char *part)
-{
-	return part[0] && strcmp(part, "ran instead") != 0 && !strstr(words, part);
-}
-
 char *report_why_root(const struct why *why, const struct why_root *root)
 {
 	return words_root(why, root);
+}
+
+/* "ran instead" is the verb of a sentence that needs none where it says by whom. */
+char *report_why_rest(const struct why_root *root, const char *sentence)
+{
+	AUTO_FREE char *what = report_why_what(root);
+	AUTO_FREE char *object = report_why_object(root->object, root->objects);
+	bool is_by_whom =
+		root->who.tid && (root->kind == WHY_CPU_QUEUE || root->kind == WHY_PREEMPTED);
+	bool with_what = *what && !is_by_whom && !strstr(sentence, what);
+	bool with_object = *object && !strstr(sentence, object);
+
+	return xasprintf("%s%s%s", with_what ? what : "", with_what && with_object ? ", " : "",
+			 with_object ? object : "");
+}
+
+char *report_why_wait(const struct why_wait *wait)
+{
+	return words_wait(wait);
+}
+
+char *report_why_waker(const struct why_wait *wait)
+{
+	return words_waker(wait);
 }
 
 size_t report_why_hops(const struct why *why)

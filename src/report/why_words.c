@@ -51,29 +51,20 @@ char *words_place(const struct why_person *person)
 				  : xasprintf("unit %s", person->place);
 }
 
-/* Words of one piece that are no system calls. */
-static bool is_plain_word(const char *what)
-{
-	static const char *const plain[] = { "running", "idle",	   "stopped", "frozen",
-					     "sleep",	"blocked", "timer",   "throttled" };
-
-	for (size_t i = 0; i < ARRAY_LEN(plain); i++) {
-		if (strcmp(what, plain[i]) == 0)
-			return true;
-	}
-	return what[strspn(what, "abcdefghijklmnopqrstuvwxyz0123456789_")] != '\0';
-}
-
 /* "own code", "write()": system calls are told by their brackets. */
-static void put_what(FILE *out, const char *what)
+static void put_what(FILE *out, const char *what, bool is_call)
 {
-	fprintf(out, "%s%s", what, what[0] && !is_plain_word(what) ? "()" : "");
+	fprintf(out, "%s%s", what, what[0] && is_call ? "()" : "");
 }
 
 /* "write(), fd 3 = /var/db/x"; either part may be missing. */
-static void put_in(FILE *out, const char *what, const char *object)
+static void put_in(FILE *out, const char *what, bool is_call, const char *object)
 {
-	put_what(out, what[0] ? what : object[0] ? "" : "a call that was not recorded");
+	put_what(out,
+		 what[0]     ? what
+		 : object[0] ? ""
+			     : "a call that was not recorded",
+		 what[0] && is_call);
 	if (object[0])
 		fprintf(out, "%s%s", what[0] ? ", " : "", object);
 }
@@ -106,8 +97,11 @@ static void why_words_put_who(FILE *out, const struct why_row *row)
 /* What all of them did, or that it was not one thing. */
 static void put_row_in(FILE *out, const struct why_row *row)
 {
-	put_in(out, row->many_whats ? "several calls" : row->sum.what,
-	       row->many_objects ? "several objects" : row->sum.object);
+	AUTO_FREE char *what = report_why_what(&row->sum);
+	AUTO_FREE char *object = report_why_object(row->sum.object, row->sum.objects);
+
+	put_in(out, row->many_whats ? "several calls" : what, row->sum.is_call && !row->many_whats,
+	       row->many_objects ? "several objects" : object);
 }
 
 /* Who did it, with a verb that fits both the target and another thread. */
@@ -158,7 +152,7 @@ static void put_cpu_row(FILE *out, const struct why_row *row, const char *verb,
 		why_words_put_who(out, row);
 		fputs(after_who, out);
 	} else {
-		AUTO_FREE char *what = report_why_did(row->sum.what, row->sum.why);
+		AUTO_FREE char *what = report_why_did(&row->sum);
 
 		if (*what)
 			fprintf(out, " (%s)", what);
@@ -169,16 +163,20 @@ static void put_cpu_row(FILE *out, const struct why_row *row, const char *verb,
 static void put_hardware(FILE *out, const struct why *why, const struct why_row *row,
 			 const char *name)
 {
+	AUTO_FREE char *what = report_why_what(&row->sum);
+	AUTO_FREE char *object = report_why_object(row->sum.object, row->sum.objects);
+
 	fprintf(out, "%s: ", name);
-	put_in(out, row->many_whats ? "several requests" : row->sum.what, "");
+	put_in(out, row->many_whats ? "several requests" : what,
+	       row->sum.is_call && !row->many_whats, "");
 	if (row->sum.who.tid && !is_target_row(why, row)) {
 		fputs(", for ", out);
 		why_words_put_who(out, row);
 	}
 	if (row->many_objects)
 		fputs(", several objects", out);
-	else if (row->sum.object[0])
-		fprintf(out, ", %s", row->sum.object);
+	else if (object[0])
+		fprintf(out, ", %s", object);
 }
 
 /* A sleep, or the limit of a wait for something else. */
@@ -314,7 +312,7 @@ static void why_words_put_polls(FILE *out, const struct why_polls *polls)
 	if (*polls->error)
 		fprintf(out, "failed: %s", polls->error);
 	else
-		fputs(strstr(polls->call, "kill") ? "found it alive" : "found nothing", out);
+		fputs(polls->found_alive ? "found it alive" : "found nothing", out);
 }
 
 /* What it said of itself at known points of its program; of a part of the time, how much. */
@@ -467,10 +465,14 @@ char *words_root(const struct why *why, const struct why_root *root)
 static bool root_is_told(const struct why *why, size_t index)
 {
 	const struct why_hop *hop = &why->chain[index], *root = hop + 1;
-	AUTO_FREE char *did = report_why_hop_did(root);
 
-	return index + 2 == why->chain_count && root->who.tid == hop->who.tid && hop->who.tid &&
-	       (strcmp(did, hop->what) == 0 || strcmp(did, hop->woken_by) == 0);
+	if (index + 2 != why->chain_count || root->who.tid != hop->who.tid || !hop->who.tid ||
+	    root->kept_off.tid)
+		return false;
+	if (!root->what[0])
+		return root->what_data &&
+		       why_reason_compare(root->what_data, hop->woken_by_data) == 0;
+	return strcmp(root->what, hop->what) == 0 || strcmp(root->what, hop->woken_by) == 0;
 }
 
 size_t words_hop_count(const struct why *why)
@@ -482,6 +484,8 @@ size_t words_hop_count(const struct why *why)
 
 static void put_hop_waker(FILE *out, const struct why_hop *hop)
 {
+	AUTO_FREE char *woken_by = report_why_named(hop->woken_by, hop->woken_by_data);
+
 	fputs(hop->by_packet ? "; woken by a " : "; woken by ", out);
 	if (hop->helper) {
 		AUTO_FREE char *helper = report_why_reason(hop->helper);
@@ -490,7 +494,7 @@ static void put_hop_waker(FILE *out, const struct why_hop *hop)
 		return;
 	}
 	if (hop->by_packet && hop->waker.tid) {
-		put_what(out, hop->woken_by);
+		put_what(out, woken_by, hop->woken_by_call);
 		fputs(" from ", out);
 		why_put_thread(out, &hop->waker);
 		return;
@@ -499,7 +503,7 @@ static void put_hop_waker(FILE *out, const struct why_hop *hop)
 		why_put_thread(out, &hop->waker);
 		fputs(" in ", out);
 	}
-	put_what(out, hop->woken_by);
+	put_what(out, woken_by, hop->woken_by_call);
 }
 
 /* The kernel tells who woke it; that another one had the lock, the program alone. */
@@ -512,7 +516,7 @@ static void put_hop_owner(FILE *out, const struct why_hop *hop)
 
 /* What the lock itself told; nothing, where it did not. */
 static void why_words_put_holder(FILE *out, const struct why_thread *holder, const char *holding,
-				 bool many_held)
+				 bool is_call, bool many_held)
 {
 	if (!holder->tid)
 		return;
@@ -520,7 +524,7 @@ static void why_words_put_holder(FILE *out, const struct why_thread *holder, con
 	why_put_thread(out, holder);
 	if (holding[0]) {
 		fputs(" in ", out);
-		put_what(out, holding);
+		put_what(out, holding, is_call);
 	}
 	if (many_held)
 		fputs(" at last", out);
@@ -553,6 +557,7 @@ char *words_hop(const struct why *why, size_t index)
 {
 	const struct why_hop *hop = &why->chain[index];
 	AUTO_FREE char *did = report_why_hop_did(hop);
+	AUTO_FREE char *object = report_why_object(hop->object, hop->objects);
 	bool waits = index + 1 < why->chain_count;
 	struct words words;
 
@@ -565,8 +570,10 @@ char *words_hop(const struct why *why, size_t index)
 		why_put_thread(words.out, &hop->who);
 		fputs(waits && hop->halted ? " was " : waits ? " waited in " : ": ", words.out);
 	}
-	put_in(words.out, did, hop->lock ? hop->lock : hop->object);
-	why_words_put_holder(words.out, &hop->holder, hop->holding, hop->many_held);
+	put_in(words.out, did, hop->is_call && hop->what[0] && !hop->kept_off.tid,
+	       hop->lock ? hop->lock : object);
+	why_words_put_holder(words.out, &hop->holder, hop->holding, hop->holding_call,
+			     hop->many_held);
 	if (hop->slices)
 		fprintf(words.out, ", repeated after %s time-outs", text_count(hop->slices).s);
 	put_hop_told(words.out, hop);
@@ -576,7 +583,7 @@ char *words_hop(const struct why *why, size_t index)
 		put_hop_answerer(words.out, hop);
 	else if (hop->instead)
 		put_hop_instead(words.out, hop);
-	else if (hop->woken_by[0])
+	else if (hop->woken_by[0] || hop->woken_by_data)
 		put_hop_waker(words.out, hop);
 	if (hop->waker_told && hop->waker.tid && !hop->instead && !hop->inferred && !hop->owner.tid)
 		fprintf(words.out, ", which reports: %s", hop->waker_told);
@@ -604,29 +611,17 @@ static bool is_hardware(enum why_waker waker)
 /* A thread is known by its name and state; a signal by its number first. */
 static void put_thread_waker(FILE *out, const struct why_wait *wait)
 {
-	size_t name_len = strlen(wait->waker_name);
-
 	if (wait->waker == WHY_WAKER_SIGNAL)
 		fprintf(out, "%s from ", wait->waker_name);
 	why_put_thread(out, &wait->woken_by);
-	if (wait->waker != WHY_WAKER_SIGNAL && wait->waker_name[0] &&
-	    strncmp(wait->waker_name, wait->waker_state, name_len) != 0)
+	if (wait->waker != WHY_WAKER_SIGNAL && wait->waker_name[0] && !wait->waker_in[0])
 		fprintf(out, " (%s)", wait->waker_name);
-}
-
-/* Below a system call there is always own code: not worth a word. */
-static char *told_state(const char *state)
-{
-	static const char own_code[] = " < own code";
-	size_t len = strlen(state), own_len = sizeof(own_code) - 1;
-
-	if (len > own_len && strcmp(state + len - own_len, own_code) == 0)
-		len -= own_len;
-	return xstrndup(state, len);
 }
 
 static void why_words_put_waker(FILE *out, const struct why_wait *wait)
 {
+	AUTO_FREE char *name = report_why_named(wait->waker_name, wait->waker_data);
+
 	if (wait->waker == WHY_WAKER_NONE) {
 		fputs("still waiting at the end", out);
 		return;
@@ -646,16 +641,14 @@ static void why_words_put_waker(FILE *out, const struct why_wait *wait)
 	if (!is_hardware(wait->waker) && (wait->woken_by.tid || wait->waker != WHY_WAKER_SIGNAL))
 		put_thread_waker(out, wait);
 	else
-		fputs(wait->waker_name[0] ? wait->waker_name : why_waker_name(wait->waker), out);
+		fputs(name[0] ? name : why_waker_name(wait->waker), out);
 	if (is_hardware(wait->waker) && wait->woken_by.tid) {
 		fputs(" of ", out);
 		why_put_thread(out, &wait->woken_by);
 	}
-	if (wait->waker_state[0]) {
-		AUTO_FREE char *state = told_state(wait->waker_state);
-
+	if (wait->waker_in[0]) {
 		fputs(" in ", out);
-		put_what(out, state);
+		put_what(out, wait->waker_in, wait->waker_in_call);
 	}
 }
 
@@ -667,7 +660,8 @@ static void put_last_waker(FILE *out, const struct why_wait *wait)
 	last.waker = wait->last_waker;
 	last.woken_by = wait->last_woken_by;
 	last.waker_name = wait->last_waker_name;
-	last.waker_state = "";
+	last.waker_data = wait->last_waker_data;
+	last.waker_in = "";
 	fputs("; repeated the same wait, finally ", out);
 	why_words_put_waker(out, &last);
 }
@@ -696,8 +690,8 @@ char *words_wait(const struct why_wait *wait)
 	words_begin(&words);
 	why_put_thread(words.out, &wait->who);
 	fputs(" waited in ", words.out);
-	put_in(words.out, wait->in, wait->object);
-	why_words_put_holder(words.out, &wait->holder, wait->holding, false);
+	put_in(words.out, wait->in, wait->in_call, wait->object);
+	why_words_put_holder(words.out, &wait->holder, wait->holding, wait->holding_call, false);
 	if (wait->told)
 		fprintf(words.out, "; the program reports: %s", wait->told);
 	fputs("; ", words.out);

@@ -191,7 +191,7 @@ static void wait_semaphore(struct asleep *asleep)
 		struct stuck_edge edge = { .tid = pid,
 					   .is_process = true,
 					   .is_inferred = true,
-					   .how = "inferred: used the semaphore last" };
+					   .how = STUCK_HOW_SEMAPHORE };
 
 		wait_edge(asleep->wait, &edge);
 	}
@@ -210,8 +210,7 @@ static void wait_queue(struct asleep *asleep)
 	if (!shares_ipc(asleep) || msgctl(id, IPC_STAT, &queue) < 0)
 		return;
 	edge.tid = sends ? queue.msg_lrpid : queue.msg_lspid;
-	snprintf(edge.how, sizeof(edge.how), "inferred: %s the queue last",
-		 sends ? "received from" : "sent to");
+	edge.how = sends ? STUCK_HOW_RECEIVED_LAST : STUCK_HOW_SENT_LAST;
 	if (edge.tid > 0 && edge.tid != asleep->task.tgid)
 		wait_edge(asleep->wait, &edge);
 }

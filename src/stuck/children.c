@@ -54,11 +54,10 @@ static bool all_children(struct asleep *asleep, struct children *children)
 	return is_all;
 }
 
-static void add_child(struct asleep *asleep, int32_t pid, const char *how)
+static void add_child(struct asleep *asleep, int32_t pid, enum stuck_how how)
 {
-	struct stuck_edge edge = { .tid = pid, .is_process = true };
+	const struct stuck_edge edge = { .tid = pid, .is_process = true, .how = how };
 
-	snprintf(edge.how, sizeof(edge.how), "%s", how);
 	wait_edge(asleep->wait, &edge);
 }
 
@@ -83,7 +82,7 @@ static void add_chosen(struct asleep *asleep, int32_t pid)
 		return;
 	}
 	wait_object(wait, "child %d", pid);
-	add_child(asleep, pid, "is an awaited child");
+	add_child(asleep, pid, STUCK_HOW_CHILD);
 }
 
 static void add_any(struct asleep *asleep, const struct children *children, bool is_all)
@@ -92,7 +91,7 @@ static void add_any(struct asleep *asleep, const struct children *children, bool
 
 	wait_object(wait, "any child");
 	for (size_t i = 0; i < children->count; i++)
-		add_child(asleep, children->pids[i], "is an awaited child");
+		add_child(asleep, children->pids[i], STUCK_HOW_CHILD);
 	wait->has_hole |= !is_all;
 	wait->has_unknown |= !children->count;
 }
@@ -125,8 +124,7 @@ void vfork_wait(struct asleep *asleep)
 
 	wait_object(asleep->wait, "execve() or exit of a child made by vfork()");
 	if (is_all && children.count)
-		add_child(asleep, children.pids[children.count - 1],
-			  "is the child made by vfork()");
+		add_child(asleep, children.pids[children.count - 1], STUCK_HOW_VFORK_CHILD);
 	else
 		asleep->wait->has_unknown = true;
 	free(children.pids);

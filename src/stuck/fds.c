@@ -58,12 +58,13 @@ void snap_make_holders(struct snap *snap)
 		     look_spent_ns() + HOLDERS_BUDGET_NS);
 }
 
-static void add_holder(struct source *source, int32_t tgid, bool is_inferred, const char *how)
+static void add_holder(struct source *source, int32_t tgid, bool is_inferred, enum stuck_how how)
 {
 	struct asleep *asleep = source->asleep;
-	struct stuck_edge edge = { .tid = tgid, .is_process = true, .is_inferred = is_inferred };
+	const struct stuck_edge edge = {
+		.tid = tgid, .is_process = true, .is_inferred = is_inferred, .how = how
+	};
 
-	snprintf(edge.how, sizeof(edge.how), "%s", how);
 	wait_edge(asleep->wait, &edge);
 	if (tgid == asleep->task.tgid && snap_catches_signals(asleep))
 		asleep->wait->has_hole = true;
@@ -71,7 +72,7 @@ static void add_holder(struct source *source, int32_t tgid, bool is_inferred, co
 
 /* All who have 'key' open in one of 'modes'; 0 = in any. Returns how many entries that were. */
 static size_t add_holders(struct source *source, uint64_t key, uint8_t modes, bool is_inferred,
-			  const char *how)
+			  enum stuck_how how)
 {
 	struct snap *snap = source->asleep->snap;
 	const struct holder *holder;
@@ -103,7 +104,7 @@ static void pipe_source(struct source *source)
 {
 	source_object(source, source->link);
 	if (!add_holders(source, source->key, source->writes ? HOLDER_READS : HOLDER_WRITES, false,
-			 source->writes ? "can read from the pipe" : "can write to the pipe"))
+			 source->writes ? STUCK_HOW_READS_PIPE : STUCK_HOW_WRITES_PIPE))
 		source->asleep->wait->has_unknown = true;
 }
 
@@ -114,8 +115,7 @@ static void fifo_source(struct source *source)
 
 	source_object(source, what);
 	(void)add_holders(source, source->key, source->writes ? HOLDER_READS : HOLDER_WRITES, true,
-			  source->writes ? "inferred: has a FIFO with that name open for reading"
-					 : "inferred: has a FIFO with that name open for writing");
+			  source->writes ? STUCK_HOW_READS_FIFO : STUCK_HOW_WRITES_FIFO);
 	source->asleep->wait->has_hole = true;
 	source->asleep->wait->has_outside = true;
 }
@@ -200,7 +200,7 @@ static void unix_source(struct source *source, const struct socket_row *row)
 	source_object(source, what);
 	if (row->listener_inode && !row->peer_inode) {
 		if (!add_holders(source, row->listener_inode << 2 | 1, 0, false,
-				 "has not accepted the connection"))
+				 STUCK_HOW_NOT_ACCEPTED))
 			source->asleep->wait->has_unknown = true;
 		return;
 	}
@@ -210,8 +210,7 @@ static void unix_source(struct source *source, const struct socket_row *row)
 		source->asleep->wait->has_outside = true;
 		return;
 	}
-	if (!add_holders(source, row->peer_inode << 2 | 1, 0, false,
-			 "has the other end of the unix socket"))
+	if (!add_holders(source, row->peer_inode << 2 | 1, 0, false, STUCK_HOW_UNIX_END))
 		source->asleep->wait->has_unknown = true;
 }
 
@@ -240,8 +239,8 @@ bool listener_wait(struct asleep *asleep, const char *path, size_t bytes)
 				(void)add_holders(&source, row->inode << 2 | 1, 0,
 						  listeners > 1 || !is_whole,
 						  listeners > 1 || !is_whole
-							  ? "inferred: listens at that path"
-							  : "accepts no connection there");
+							  ? STUCK_HOW_LISTENS_AT_PATH
+							  : STUCK_HOW_ACCEPTS_NONE);
 		}
 	}
 	wait_object(asleep->wait, "fd %d: unix socket %s, whose queue is full", source.fd, name);
@@ -291,10 +290,9 @@ static void queued_source(struct source *source, const struct socket_row *queued
 		listeners += listens_at(&sockets->rows[i], queued);
 	for (size_t i = 0; i < sockets->count; i++) {
 		if (listens_at(&sockets->rows[i], queued))
-			added += add_holders(source, sockets->rows[i].inode << 2 | 1, 0,
-					     listeners > 1,
-					     listeners > 1 ? "inferred: listens there"
-							   : "has not accepted the connection");
+			added += add_holders(
+				source, sockets->rows[i].inode << 2 | 1, 0, listeners > 1,
+				listeners > 1 ? STUCK_HOW_LISTENS : STUCK_HOW_NOT_ACCEPTED);
 	}
 	if (!added)
 		source->asleep->wait->has_unknown = true;
@@ -315,8 +313,7 @@ static void tcp_source(struct source *source, const struct socket_row *row)
 		source->asleep->wait->has_hole = true;
 	if (peer->is_queued)
 		queued_source(source, peer);
-	else if (!add_holders(source, peer->inode << 2 | 1, 0, false,
-			      "has the other end of the TCP connection"))
+	else if (!add_holders(source, peer->inode << 2 | 1, 0, false, STUCK_HOW_TCP_END))
 		source->asleep->wait->has_unknown = true;
 }
 
@@ -350,7 +347,7 @@ static void terminal_source(struct source *source)
 	source->asleep->wait->has_outside = true;
 	if (sscanf(source->link, "/dev/pts/%d", &pts) == 1 && pts >= 0)
 		(void)add_holders(source, holders_master_key(pts), 0, true,
-				  "inferred: has the master of a terminal with that number");
+				  STUCK_HOW_TERMINAL_MASTER);
 }
 
 /* Anybody can open a queue by its name. */
@@ -361,8 +358,7 @@ static void queue_source(struct source *source)
 	source_object(source, what);
 	source->skips_self = true;
 	(void)add_holders(source, source->key, source->writes ? HOLDER_READS : HOLDER_WRITES, true,
-			  source->writes ? "inferred: has the queue open for receiving"
-					 : "inferred: has the queue open for sending");
+			  source->writes ? STUCK_HOW_RECEIVES_QUEUE : STUCK_HOW_SENDS_QUEUE);
 	source->asleep->wait->has_hole = true;
 	source->asleep->wait->has_outside = true;
 }
@@ -383,8 +379,8 @@ static void eventfd_source(struct source *source)
 	id = holders_eventfd_id(text);
 	if (id >= 0)
 		(void)add_holders(source, holders_eventfd_key(id), 0, false,
-				  source->writes ? "can read from the eventfd"
-						 : "can write to the eventfd");
+				  source->writes ? STUCK_HOW_READS_EVENTFD
+						 : STUCK_HOW_WRITES_EVENTFD);
 }
 
 /* It ends with the process. */
@@ -394,7 +390,7 @@ static void pidfd_source(struct source *source)
 	int32_t pid = pidfd_pid(asleep, source->fd);
 
 	if (pid > 0)
-		add_holder(source, pid, false, "is awaited by a pidfd");
+		add_holder(source, pid, false, STUCK_HOW_PIDFD);
 	else
 		asleep->wait->has_unknown = true;
 }

@@ -86,11 +86,10 @@ static bool has_lock(struct asleep *asleep, const struct holder *holder,
 	return false;
 }
 
-static void add_owner(struct asleep *asleep, int32_t tgid, const char *how)
+static void add_owner(struct asleep *asleep, int32_t tgid, enum stuck_how how)
 {
-	struct stuck_edge edge = { .tid = tgid, .is_process = true };
+	const struct stuck_edge edge = { .tid = tgid, .is_process = true, .how = how };
 
-	snprintf(edge.how, sizeof(edge.how), "%s", how);
 	wait_edge(asleep->wait, &edge);
 }
 
@@ -105,7 +104,7 @@ static void add_descriptions(struct asleep *asleep, const struct file_lock *lock
 	holder = holders_find(&snap->holders, key, &count);
 	for (size_t i = 0; i < count; i++) {
 		if (has_lock(asleep, &holder[i], lock))
-			add_owner(asleep, holder[i].tgid, "holds the lock of the file");
+			add_owner(asleep, holder[i].tgid, STUCK_HOW_FILE_LOCK);
 	}
 	if (!snap->holders.is_complete)
 		asleep->wait->has_hole = true;
@@ -118,7 +117,7 @@ static void add_lock(struct asleep *asleep, const struct file_lock *lock, uint64
 		return;
 	}
 	if (lock->pid > 0)
-		add_owner(asleep, lock->pid, "holds the lock of the file");
+		add_owner(asleep, lock->pid, STUCK_HOW_FILE_LOCK);
 	else
 		asleep->wait->has_hole = true; /* of another PID namespace, or another machine */
 }
@@ -140,8 +139,7 @@ static void infer(struct wait *wait)
 	wait->has_hole = true;
 	for (size_t i = 0; i < wait->count; i++) {
 		wait->edges[i].is_inferred = true;
-		snprintf(wait->edges[i].how, sizeof(wait->edges[i].how),
-			 "inferred: holds a lock of the file");
+		wait->edges[i].how = STUCK_HOW_A_FILE_LOCK;
 	}
 }
 
@@ -193,6 +191,7 @@ void flock_wait(struct asleep *asleep, bool is_flock)
 		return;
 	}
 	wait_object(asleep->wait, "lock of fd %d = %s", fd, link);
+	asleep->wait->common_at = (uint16_t)snprintf(NULL, 0, "lock of fd %d = ", fd);
 	find_owners(asleep,
 		    is_flock ? "FLOCK"
 		    : is_ofd ? "OFDLCK"
@@ -214,7 +213,7 @@ void lease_wait(struct asleep *asleep)
 		if (!lock.waits)
 			owner = lock;
 		else if (lock.id == owner.id && lock.pid == asleep->task.tgid && owner.pid > 0)
-			add_owner(asleep, owner.pid, "has a lease of the file");
+			add_owner(asleep, owner.pid, STUCK_HOW_LEASE);
 	}
 	asleep->wait->has_hole |= !asleep->wait->count;
 }

@@ -95,20 +95,19 @@ static int32_t any_thread(const struct futex *futex, uint32_t number)
 	return tid;
 }
 
-static bool set_owner(const struct futex *futex, int32_t tid, const char *what, const char *how)
+static bool set_owner(const struct futex *futex, int32_t tid, const char *what, enum stuck_how how)
 {
 	struct wait *wait = futex->asleep->wait;
-	struct stuck_edge edge = { .tid = tid };
+	const struct stuck_edge edge = { .tid = tid, .how = how };
 
-	snprintf(edge.how, sizeof(edge.how), "%s", how);
-	wait_object(wait, "%s 0x%llx", what, (unsigned long long)futex->address);
+	wait_object_at(wait, what, futex->address, "");
 	wait_edge(wait, &edge);
 	return true;
 }
 
 static bool set_unowned(const struct futex *futex, const char *what)
 {
-	wait_object(futex->asleep->wait, "%s 0x%llx", what, (unsigned long long)futex->address);
+	wait_object_at(futex->asleep->wait, what, futex->address, "");
 	futex->asleep->wait->has_unowned = true;
 	futex->asleep->wait->is_inside = futex->is_private;
 	return true;
@@ -126,7 +125,7 @@ static bool is_tid_word(const struct futex *futex)
 	tid = any_thread(futex, word & FUTEX_TID_MASK);
 	if (!tid)
 		return false;
-	return set_owner(futex, tid, is_pi ? "PI mutex" : "mutex", "owns the mutex: its word");
+	return set_owner(futex, tid, is_pi ? "PI mutex" : "mutex", STUCK_HOW_MUTEX_WORD);
 }
 
 static bool is_glibc_mutex(const struct futex *futex)
@@ -144,7 +143,7 @@ static bool is_glibc_mutex(const struct futex *futex)
 	if (!tid)
 		return false;
 	return set_owner(futex, tid, (kind & GLIBC_KIND_MAX) == 1 ? "recursive mutex" : "mutex",
-			 "owns the mutex: glibc's owner field");
+			 STUCK_HOW_MUTEX_GLIBC);
 }
 
 /* readers, writers, phase, writers' futex, two pads, writer; pshared and flags at 28 and 48 */
@@ -168,8 +167,7 @@ static bool is_glibc_rwlock(const struct futex *futex)
 			continue;
 		tid = any_thread(futex, word_at(futex, base + 24));
 		if (is_write_phase && tid)
-			return set_owner(futex, tid, "rwlock",
-					 "holds the write lock: glibc's writer field");
+			return set_owner(futex, tid, "rwlock", STUCK_HOW_RWLOCK_GLIBC);
 		/* Readers have no names; believed when nothing else fits the word either. */
 		if (!is_write_phase && word_at(futex, base + 24) == 0 &&
 		    word_at(futex, base) >> 3 > 0)
@@ -179,7 +177,7 @@ static bool is_glibc_rwlock(const struct futex *futex)
 }
 
 /* Of those of the process, who waits for the word at 'address'. */
-static size_t add_waiters_at(const struct futex *futex, uint64_t address, const char *how)
+static size_t add_waiters_at(const struct futex *futex, uint64_t address, enum stuck_how how)
 {
 	struct asleep *asleep = futex->asleep;
 	const struct process *process = asleep->process;
@@ -187,11 +185,10 @@ static size_t add_waiters_at(const struct futex *futex, uint64_t address, const 
 
 	for (size_t i = 0; i < process->count; i++) {
 		const struct task *task = &asleep->snap->look.tasks[process->first + i];
-		struct stuck_edge edge = { .tid = task->tid };
+		const struct stuck_edge edge = { .tid = task->tid, .how = how };
 
 		if (!task->has_call || task->nr != asleep->task.nr || task->args[0] != address)
 			continue;
-		snprintf(edge.how, sizeof(edge.how), "%s", how);
 		wait_edge(asleep->wait, &edge);
 		added++;
 	}
@@ -208,9 +205,8 @@ static bool is_behind_writer(const struct futex *futex)
 	    readers >> RWLOCK_SHIFT == 0 || word_at(futex, 24) != 0 ||
 	    word_at(futex, 48) != RWLOCK_PREFERS_WRITERS)
 		return false;
-	wait_object(futex->asleep->wait, "rwlock 0x%llx", (unsigned long long)futex->address);
-	if (!add_waiters_at(futex, futex->address + 8,
-			    "waits for the write lock, and readers queue behind it"))
+	wait_object_at(futex->asleep->wait, "rwlock", futex->address, "");
+	if (!add_waiters_at(futex, futex->address + 8, STUCK_HOW_RWLOCK_WRITER))
 		futex->asleep->wait->has_unowned = true;
 	futex->asleep->wait->has_hole |= !futex->is_private;
 	return true;
@@ -252,7 +248,7 @@ static bool is_glibc_join(const struct futex *futex)
 	tid = pthread_tid(futex, futex->address - GLIBC_PTHREAD_TID, true);
 	if (!tid || tid != own_thread(futex, futex->awaited))
 		return false;
-	return set_owner(futex, tid, "thread's end", "is joined: the tid word");
+	return set_owner(futex, tid, "thread's end", STUCK_HOW_JOINED_GLIBC);
 }
 
 static bool is_musl_join(const struct futex *futex)
@@ -265,7 +261,7 @@ static bool is_musl_join(const struct futex *futex)
 	tid = pthread_tid(futex, tid_at - MUSL_PTHREAD_TID, false);
 	if (!tid || tid == futex->asleep->task.tid)
 		return false;
-	return set_owner(futex, tid, "thread's end", "is joined: the thread's state");
+	return set_owner(futex, tid, "thread's end", STUCK_HOW_JOINED_MUSL);
 }
 
 /* int lock, int count, void *owner */
@@ -281,30 +277,28 @@ static bool is_stdio_lock(const struct futex *futex)
 	tid = pthread_tid(futex, owner, true);
 	if (!tid)
 		return false;
-	return set_owner(futex, tid, "stdio lock", "owns the lock of a FILE");
+	return set_owner(futex, tid, "stdio lock", STUCK_HOW_FILE_STREAM);
 }
 
 /* Who took it by `with` is seen in a frame; who took it by acquire() is not. */
 static bool set_python_holders(const struct futex *futex, const char *what,
 			       const struct python_holder *holders, size_t count)
 {
-	static const char *const hows[] = {
-		[PYTHON_INSIDE] = "is inside `with` of the lock: its frame",
-		[PYTHON_ENDS] = "is joined: its end releases the Lock",
-		[PYTHON_SHARED] =
-			"is inside `with` of the lock: its frame, and the lock's last_tid",
+	static const enum stuck_how hows[] = {
+		[PYTHON_INSIDE] = STUCK_HOW_PYTHON_INSIDE,
+		[PYTHON_ENDS] = STUCK_HOW_PYTHON_ENDS,
+		[PYTHON_SHARED] = STUCK_HOW_PYTHON_SHARED,
 	};
 
 	for (size_t i = 0; i < count; i++) {
-		struct stuck_edge edge = { .tid = holders[i].tid, .is_inferred = count > 1 };
+		const struct stuck_edge edge = { .tid = holders[i].tid,
+						 .is_inferred = count > 1,
+						 .how = hows[holders[i].how] };
 
-		snprintf(edge.how, sizeof(edge.how), "%s%s", count > 1 ? "inferred: " : "",
-			 hows[holders[i].how]);
 		wait_edge(futex->asleep->wait, &edge);
 	}
 	if (count)
-		wait_object(futex->asleep->wait, "%s 0x%llx", what,
-			    (unsigned long long)futex->address);
+		wait_object_at(futex->asleep->wait, what, futex->address, "");
 	return count > 0;
 }
 
@@ -341,7 +335,7 @@ static bool is_python_lock(const struct futex *futex)
 	tid = pthread_tid(futex, lock.owner, true);
 	if (!tid || tid == futex->asleep->task.tid)
 		return set_unowned(futex, "Python RLock");
-	return set_owner(futex, tid, "Python RLock", "owns the RLock: its rlock_owner");
+	return set_owner(futex, tid, "Python RLock", STUCK_HOW_PYTHON_RLOCK);
 }
 #else
 static bool is_glibc_join(const struct futex *futex)
@@ -454,7 +448,7 @@ void futex_wait(struct asleep *asleep)
 	if (is_waiting_op(futex.op))
 		asleep->wait->futex = futex.address;
 	if (!is_waiting_op(futex.op) || !asleep->task.has_window) {
-		wait_object(asleep->wait, "futex 0x%llx", (unsigned long long)args[0]);
+		wait_object_at(asleep->wait, "futex", futex.address, "");
 		asleep->wait->has_unknown = true;
 		return;
 	}

@@ -122,14 +122,12 @@ bool refused_pi_wait(struct asleep *asleep)
 	edge.tid = waiter->tid;
 	mutex = orphan_near(asleep, waiter->args[0], edge.tid);
 	edge.is_inferred = !mutex;
-	snprintf(edge.how, sizeof(edge.how), "%s",
-		 mutex ? "owns the PI mutex and waits for a PI mutex of this thread"
-		       : "inferred: waits for a PI mutex of this thread");
+	edge.how = mutex ? STUCK_HOW_PI_MUTEX : STUCK_HOW_PI_WAITER;
 	if (mutex)
-		wait_object(asleep->wait, "PI mutex 0x%llx, refused by the kernel as a deadlock",
-			    (unsigned long long)mutex);
+		wait_object_at(asleep->wait, "PI mutex", mutex,
+			       ", refused by the kernel as a deadlock");
 	else
-		wait_object(asleep->wait, "futex 0x%llx", (unsigned long long)word);
+		wait_object_at(asleep->wait, "futex", word, "");
 	wait_edge(asleep->wait, &edge);
 	return true;
 }

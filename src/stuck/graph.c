@@ -377,11 +377,7 @@ struct waiter {
 /* "lock of fd 3 = /x": each has its own number of the file. */
 static const char *common_object(const struct stuck_thread *thread)
 {
-	const char *file = strncmp(thread->object, "lock of fd ", 11) == 0
-				   ? strchr(thread->object, '=')
-				   : NULL;
-
-	return file ? file + 2 : thread->object;
+	return thread->object + thread->common_at;
 }
 
 static int by_owner(const void *left, const void *right)
@@ -419,7 +415,7 @@ static void find_convoys(struct stuck *stuck)
 		const struct stuck_thread *thread = &stuck->threads[i];
 
 		if (thread->kind == STUCK_TASKS && thread->edge_count == 1 &&
-		    (!thread->edges[0].is_process || common_object(thread) != thread->object))
+		    (!thread->edges[0].is_process || thread->common_at))
 			waiters[count++] = (struct waiter){ thread->edges[0].tid, thread->tid,
 							    common_object(thread) };
 	}

@@ -244,21 +244,22 @@ static int32_t hotspot_owner_of(struct hotspot *hotspot, uint64_t monitor)
 }
 
 static void name_monitor(struct hotspot *hotspot, uint64_t monitor, struct wait *wait,
-			 const char *how)
+			 const char *purpose)
 {
 	char name[HOTSPOT_CLASS_MAX + 1];
 	uint64_t klass = hotspot_klass(hotspot, object_of(hotspot, monitor));
-	bool is_known = hotspot_class_name(hotspot, klass, name);
+	AUTO_FREE char *kind = hotspot_class_name(hotspot, klass, name)
+				       ? xasprintf("Java monitor of %s", name)
+				       : xstrdup("Java monitor");
 
-	wait_object(wait, "Java monitor%s%s 0x%llx%s", is_known ? " of " : "", is_known ? name : "",
-		    (unsigned long long)monitor, how);
+	wait_object_at(wait, kind, monitor, purpose);
 }
 
 /* It looks again from time to time, but only the owner's exit lets it in. */
 static void enter_wait(struct asleep *asleep, struct hotspot *hotspot, uint64_t monitor)
 {
 	struct stuck_edge edge = { .tid = hotspot_owner_of(hotspot, monitor),
-				   .how = "owns the monitor: HotSpot's owner field" };
+				   .how = STUCK_HOW_JAVA_MONITOR };
 
 	name_monitor(hotspot, monitor, asleep->wait, "");
 	asleep->wait->is_timed = false;
@@ -288,7 +289,7 @@ static void notified_wait(struct asleep *asleep, struct hotspot *hotspot, uint64
 {
 	struct stuck_edge edge = { .tid = joined_by(hotspot, monitor),
 				   .is_inferred = true,
-				   .how = "inferred: is joined, the monitor is of its Thread" };
+				   .how = STUCK_HOW_JAVA_JOINED };
 
 	name_monitor(hotspot, monitor, asleep->wait, ", to be notified");
 	if (edge.tid)

@@ -8,8 +8,10 @@
  * A thread that is parked waits for a word in its own JavaThread, OpenJDK 17 and later. Elsewhere it waits for
  * HotSpot, as while garbage is collected, and how it is parked is not known.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "stuck/hotspot.h"
 #include "stuck/hotspot_int.h"
 #include "stuck/snap_int.h"
@@ -48,9 +50,10 @@ static int32_t hotspot_park_owner_of(struct hotspot *hotspot, uint64_t blocker, 
 /* Several may have it (a semaphore, readers), or nobody, who is to signal it. */
 bool hotspot_parked(struct asleep *asleep, struct hotspot *hotspot, uint64_t thread)
 {
-	struct stuck_edge edge = { .how = "owns the lock: its exclusiveOwnerThread" };
+	struct stuck_edge edge = { .how = STUCK_HOW_JAVA_LOCK };
 	uint64_t word = asleep->task.args[0], blocker, klass, ownable;
 	char name[HOTSPOT_CLASS_MAX + 1];
+	AUTO_FREE char *kind = NULL;
 
 	if (word < thread || word - thread >= hotspot->sizes[SIZE_THREAD])
 		return false;
@@ -60,8 +63,8 @@ bool hotspot_parked(struct asleep *asleep, struct hotspot *hotspot, uint64_t thr
 		return false;
 	ownable = hotspot_ancestor(hotspot, klass, OWNABLE);
 	edge.tid = ownable ? hotspot_park_owner_of(hotspot, blocker, ownable) : 0;
-	wait_object(asleep->wait, "Java %s of %s 0x%llx", ownable ? "lock" : "park for an object",
-		    name, (unsigned long long)blocker);
+	kind = xasprintf("Java %s of %s", ownable ? "lock" : "park for an object", name);
+	wait_object_at(asleep->wait, kind, blocker, "");
 	if (edge.tid && edge.tid != asleep->task.tid) {
 		wait_edge(asleep->wait, &edge);
 	} else {

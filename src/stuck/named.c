@@ -9,23 +9,29 @@
 #include "event/stacks.h"
 #include "stuck/stuck.h"
 
-/* "mutex 0x7f00" becomes "mutex of ledger_lock (server)"; NULL = it stays. */
-static char *named_object(const char *object, const struct stacks *stacks,
-			  const struct stack_futex *futex)
-{
-	AUTO_FREE char *address = xasprintf(" 0x%llx", (unsigned long long)futex->address);
-	AUTO_FREE char *kind = NULL;
-	size_t bytes = strlen(object), tail = strlen(address);
-
-	if (bytes < tail || strcmp(object + bytes - tail, address) != 0)
-		return NULL;
-	kind = xstrndup(object, bytes - tail);
-	return stack_futex_text(stacks, futex, kind);
-}
-
 static void put_object(char *object, const char *name)
 {
 	snprintf(object, STUCK_OBJECT_MAX, "%s", name);
+}
+
+static bool is_address_last(const struct stuck_thread *thread, const struct stack_futex *futex)
+{
+	AUTO_FREE char *address = xasprintf(" 0x%llx", (unsigned long long)futex->address);
+
+	return thread->which.bytes && strcmp(thread->object + thread->which.at, address) == 0;
+}
+
+/* "mutex 0x7f00" becomes "mutex of ledger_lock (server)". */
+static void name_thread(struct stuck_thread *thread, const char *name, const char *kind)
+{
+	size_t at = strlen(kind), bytes = strlen(name);
+
+	put_object(thread->object, name);
+	thread->which = (struct stuck_which){ 0 };
+	if (bytes >= STUCK_OBJECT_MAX)
+		bytes = STUCK_OBJECT_MAX - 1;
+	if (bytes > at)
+		thread->which = (struct stuck_which){ (uint16_t)at, (uint16_t)(bytes - at) };
 }
 
 /* Its object is that of those who wait in it. */
@@ -44,15 +50,14 @@ void stuck_name_futexes(struct stuck *stuck, const struct stacks *stacks)
 		const struct stack_futex *futex =
 			thread->futex ? stacks_find_futex(stacks, thread->tgid, thread->futex, 1)
 				      : NULL;
-		AUTO_FREE char *name = NULL;
+		AUTO_FREE char *name = NULL, *kind = NULL;
 
 		/* Where it was waited for first, its stack tells. */
-		if (!futex || futex->kind == STACK_FUTEX_PLACE)
+		if (!futex || futex->kind == STACK_FUTEX_PLACE || !is_address_last(thread, futex))
 			continue;
-		name = named_object(thread->object, stacks, futex);
-		if (!name)
-			continue;
+		kind = xstrndup(thread->object, thread->which.at);
+		name = stack_futex_text(stacks, futex, kind);
 		name_convoys(stuck, thread->object, name);
-		put_object(thread->object, name);
+		name_thread(thread, name, futex->kind == STACK_FUTEX_VARIABLE ? kind : name);
 	}
 }

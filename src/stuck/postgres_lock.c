@@ -207,7 +207,8 @@ static void add_holder_of(struct lock_wait *wait, const struct shared_proc_lock 
 
 	if (!held || member->proc == wait->proc || is_of_group(wait, member->leader))
 		return;
-	snprintf(edge.how, sizeof(edge.how), "holds %s: PostgreSQL's lock table", strongest(held));
+	edge.how = STUCK_HOW_POSTGRES_HOLDS;
+	edge.mode = strongest(held);
 	if (edge.tid)
 		wait_edge(wait->asleep->wait, &edge);
 	else if (is_prepared(wait, member->proc))
@@ -235,8 +236,8 @@ static void add_queued(struct lock_wait *wait, uint64_t proc, const struct wait_
 	    !(modes[wait->fields.mode].conflicts >> fields->mode & 1))
 		return;
 	edge.tid = postgres_backend(wait->asleep, wait->postgres, proc);
-	snprintf(edge.how, sizeof(edge.how), "is before it in the queue, for %s",
-		 modes[fields->mode].name);
+	edge.how = STUCK_HOW_POSTGRES_QUEUED;
+	edge.mode = modes[fields->mode].name;
 	if (edge.tid)
 		wait_edge(wait->asleep->wait, &edge);
 	else

@@ -18,9 +18,11 @@
 void wait_edge(struct wait *wait, const struct stuck_edge *edge)
 {
 	for (size_t i = 0; i < wait->count; i++) {
-		if (wait->edges[i].tid == edge->tid &&
-		    wait->edges[i].is_process == edge->is_process) {
-			wait->edges[i].is_inferred &= edge->is_inferred;
+		struct stuck_edge *at = &wait->edges[i];
+
+		if (at->tid == edge->tid && at->is_process == edge->is_process) {
+			if (at->is_inferred && !edge->is_inferred)
+				*at = *edge; /* what is known says more */
 			return;
 		}
 	}
@@ -36,9 +38,19 @@ void wait_object(struct wait *wait, const char *format, ...)
 {
 	va_list args;
 
+	wait->which = (struct stuck_which){ 0 };
+	wait->common_at = 0;
 	va_start(args, format);
 	(void)vsnprintf(wait->object, sizeof(wait->object), format, args);
 	va_end(args);
+}
+
+void wait_object_at(struct wait *wait, const char *kind, uint64_t address, const char *rest)
+{
+	AUTO_FREE char *which = xasprintf(" 0x%llx", (unsigned long long)address);
+
+	wait_object(wait, "%s%s%s", kind, which, rest);
+	wait->which = (struct stuck_which){ (uint16_t)strlen(kind), (uint16_t)strlen(which) };
 }
 
 /* Of the flags and the edges, what describes the wait best. */
@@ -55,7 +67,7 @@ static enum stuck_kind settled(const struct wait *wait)
 
 static void traced_wait(struct asleep *asleep)
 {
-	struct stuck_edge edge = { .is_process = true, .how = "traces it" };
+	struct stuck_edge edge = { .is_process = true, .how = STUCK_HOW_TRACES };
 	char name[64], text[4096];
 	const char *at;
 
@@ -74,7 +86,7 @@ static void exited_wait(struct asleep *asleep)
 {
 	struct stuck_edge edge = { .tid = asleep->task.ppid,
 				   .is_process = true,
-				   .how = "is its parent, and has not waited for it" };
+				   .how = STUCK_HOW_PARENT };
 
 	asleep->wait->kind = STUCK_EXITED;
 	if (edge.tid > 0 && asleep->task.tid == asleep->task.tgid)

@@ -21,6 +21,8 @@ struct wait {
 	enum stuck_kind kind;
 	char in[STUCK_IN_MAX];
 	char object[STUCK_OBJECT_MAX];
+	struct stuck_which which; /* as of a thread */
+	uint16_t common_at;
 	uint64_t futex; /* the address of the word that it waits for; 0 = none */
 	bool is_timed;
 	bool has_outside;
@@ -76,6 +78,9 @@ struct asleep {
 void wait_edge(struct wait *wait, const struct stuck_edge *edge);
 
 void wait_object(struct wait *wait, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "mutex 0x7f00, to be signalled": the part that says which one it is, is noted. */
+void wait_object_at(struct wait *wait, const char *kind, uint64_t address, const char *rest);
 
 /* Who could end a wait for a futex word. */
 void futex_wait(struct asleep *asleep);

@@ -77,8 +77,11 @@ static void join_waits(const struct wait *first, const struct wait *second,
 {
 	thread->kind = first->kind == second->kind ? second->kind : STUCK_UNKNOWN;
 	snprintf(thread->in, sizeof(thread->in), "%s", second->in);
-	if (strcmp(first->object, second->object) == 0)
-		snprintf(thread->object, sizeof(thread->object), "%s", second->object);
+	if (strcmp(first->object, second->object) == 0) {
+		memcpy(thread->object, second->object, sizeof(thread->object));
+		thread->which = second->which;
+		thread->common_at = second->common_at;
+	}
 	thread->is_timed = first->is_timed || second->is_timed;
 	thread->is_inside = thread->kind == STUCK_UNOWNED && first->is_inside &&
 			    second->is_inside && !thread->is_timed;

@@ -25,12 +25,12 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "stuck/how.h"
 
 struct err;
 
 #define STUCK_COMM_MAX	 64
 #define STUCK_OBJECT_MAX 192
-#define STUCK_HOW_MAX	 128
 #define STUCK_IN_MAX	 32
 #define STUCK_TITLE_MAX	 96
 
@@ -54,7 +54,14 @@ struct stuck_edge {
 	int32_t tid;	  /* of a process with several threads, its main thread */
 	bool is_process;  /* any of its threads */
 	bool is_inferred; /* it need not be that one */
-	char how[STUCK_HOW_MAX];
+	enum stuck_how how;
+	const char
+		*mode; /* a constant: in which a lock is held, or asked for; NULL = see stuck_how */
+};
+
+/* The part of an object that says which one it is; no bytes = no part does. */
+struct stuck_which {
+	uint16_t at, bytes;
 };
 
 /* What a chain ends in. */
@@ -80,10 +87,12 @@ struct stuck_thread {
 	char in[STUCK_IN_MAX]; /* system call, or what else it is in; "" = nothing */
 	char object
 		[STUCK_OBJECT_MAX]; /* what the call waits for; of one that runs, a CPU quota; "" = nothing */
-	bool is_timed;		    /* a time limit ends it, too */
-	bool is_inside;		    /* STUCK_UNOWNED, and only its own process can end it */
-	bool has_outside;	    /* somebody from outside can end it, too: see STUCK_OUTSIDE */
-	bool is_complete;	    /* nobody but the edges can end it, but for signals */
+	struct stuck_which which; /* an address in 'object', or a variable */
+	uint16_t common_at; /* of 'object': what is the same for all who wait for it begins there */
+	bool is_timed;	    /* a time limit ends it, too */
+	bool is_inside;	    /* STUCK_UNOWNED, and only its own process can end it */
+	bool has_outside;   /* somebody from outside can end it, too: see STUCK_OUTSIDE */
+	bool is_complete;   /* nobody but the edges can end it, but for signals */
 	bool needs_all; /* all edges that are not inferred must end it together, not any of them */
 	uint64_t
 		since_ns; /* CLOCK_MONOTONIC: when it last had a CPU, or a little earlier; 0 = unknown */

@@ -8,7 +8,7 @@
 #define FAULT_LINK  "anon_inode:[userfaultfd]"
 
 /* Every process that has a file open of that name; which one serves this wait is not known. */
-static void add_servers(struct asleep *asleep, const char *link, int32_t only, const char *how)
+static void add_servers(struct asleep *asleep, const char *link, int32_t only, enum stuck_how how)
 {
 	const struct holder *holder;
 	uint64_t inode, key = holders_key(link, &inode);
@@ -18,14 +18,13 @@ static void add_servers(struct asleep *asleep, const char *link, int32_t only, c
 	snap_make_holders(asleep->snap);
 	holder = holders_find(&asleep->snap->holders, key, &count);
 	for (size_t i = 0; i < count; i++) {
-		struct stuck_edge edge = { .tid = holder[i].tgid,
-					   .is_process = true,
-					   .is_inferred = true };
+		struct stuck_edge edge = {
+			.tid = holder[i].tgid, .is_process = true, .is_inferred = true, .how = how
+		};
 
 		if (edge.tid == last || (only && edge.tid != only))
 			continue;
 		last = edge.tid;
-		snprintf(edge.how, sizeof(edge.how), "%s", how);
 		wait_edge(asleep->wait, &edge);
 	}
 	asleep->wait->has_hole = true;
@@ -37,7 +36,7 @@ bool fuse_wait(struct asleep *asleep)
 	if (strcmp(asleep->task.wchan, "request_wait_answer") != 0)
 		return false;
 	wait_object(asleep->wait, "an answer of a FUSE file system");
-	add_servers(asleep, FUSE_DEVICE, 0, "inferred: serves a FUSE file system");
+	add_servers(asleep, FUSE_DEVICE, 0, STUCK_HOW_FUSE);
 	return true;
 }
 
@@ -46,6 +45,6 @@ bool userfault_wait(struct asleep *asleep)
 	if (strcmp(asleep->task.wchan, "handle_userfault") != 0)
 		return false;
 	wait_object(asleep->wait, "a page that a userfaultfd is to fill");
-	add_servers(asleep, FAULT_LINK, asleep->task.tgid, "inferred: has a userfaultfd");
+	add_servers(asleep, FAULT_LINK, asleep->task.tgid, STUCK_HOW_USERFAULTFD);
 	return true;
 }

@@ -20,7 +20,6 @@
 struct err;
 struct seal;
 struct timeline;
-struct tl_thread;
 struct track;
 
 #define SEAL_ENTRIES 256u  /* of a chunk, when there are very many threads */

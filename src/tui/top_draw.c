@@ -301,13 +301,12 @@ static void draw_command(struct grid *grid, int row, int at, int end, const stru
 static void draw_waits(const struct top_view *view, struct grid *grid, int row, int at,
 		       const struct top_task *task)
 {
-	const char *waits = top_waits_of(&view->waits, task);
-	AUTO_FREE char *text = text_escaped(waits);
-	bool is_deadlock = strncmp(waits, "DEADLOCK", strlen("DEADLOCK")) == 0;
+	const struct top_wait *wait = top_waits_of(&view->waits, task);
+	AUTO_FREE char *text = text_escaped(wait ? wait->text : "");
 
 	for (int column = at; column < grid->columns; column++)
 		grid_put(grid, row, column, GRID_PLAIN, " ");
-	grid_put(grid, row, at + 1, is_deadlock ? GRID_WARNING : GRID_PLAIN, text);
+	grid_put(grid, row, at + 1, wait && wait->is_deadlock ? GRID_WARNING : GRID_PLAIN, text);
 }
 
 static enum grid_style style_of(const struct column *column, const struct drawn *drawn)

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "report/why.h"
 #include "view/answer.h"
 
 #define NARROW 3u /* columns: what is narrower is zoomed to */
@@ -27,29 +28,11 @@ void viewer_chain_hide(struct viewer *viewer)
 	viewer->chain.wait_count = viewer->chain.wait_at = 0;
 }
 
-static char *end_words(const struct why_wait *wait)
-{
-	const char *kind = why_waker_name(wait->waker);
-	size_t length = strlen(kind);
-
-	if (wait->waker == WHY_WAKER_NONE)
-		return xstrdup("it had not ended");
-	if (wait->waker == WHY_WAKER_UNKNOWN)
-		return xstrdup("what ended it is not known");
-	if (view_wait_has_actor(wait))
-		return xasprintf("ended by %s[%d]", wait->woken_by.comm, wait->woken_by.tid);
-	if (strncmp(wait->waker_name, kind, length) == 0 && wait->waker_name[length] == ' ')
-		return xasprintf("ended by %s", wait->waker_name); /* "timer hrtimer_wakeup" */
-	return xasprintf("ended by %s%s%s", kind, wait->waker_name[0] ? " " : "", wait->waker_name);
-}
-
 static char *hop_words(const struct why_wait *wait)
 {
-	AUTO_FREE char *end = end_words(wait);
+	AUTO_FREE char *words = report_why_wait(wait);
 
-	return xasprintf("%s[%d] waited in %s%s%s, %s; %s", wait->who.comm, wait->who.tid, wait->in,
-			 wait->object[0] ? ", " : "", wait->object,
-			 text_duration(wait->end_ns - wait->start_ns).s, end);
+	return xasprintf("%s: %s", text_duration(wait->end_ns - wait->start_ns).s, words);
 }
 
 /* The result whose waits the chain is of. */

@@ -104,11 +104,8 @@ static void draw_headline(const struct viewer *viewer, const struct viewer_layou
 static char *cause_words(const struct why *why, const struct why_root *root)
 {
 	AUTO_FREE char *text = report_why_root(why, root);
-	bool what = report_why_adds(text, root->what);
-	bool object = report_why_adds(text, root->object);
-	AUTO_FREE char *all =
-		xasprintf("%s%s%s%s%s", text, what ? ", " : "", what ? root->what : "",
-			  object ? ", " : "", object ? root->object : "");
+	AUTO_FREE char *rest = report_why_rest(root, text);
+	AUTO_FREE char *all = xasprintf("%s%s%s", text, *rest ? ", " : "", rest);
 
 	return text_escaped(all);
 }

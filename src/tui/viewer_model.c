@@ -384,14 +384,6 @@ int viewer_take_answer(struct viewer *viewer, const struct verdict_ask *ask, int
 	return 0;
 }
 
-int viewer_explain(struct viewer *viewer, const struct verdict_ask *ask, struct err *err)
-{
-	struct explanation answer = { 0 };
-	int rc = verdict_of(viewer->view, ask, &answer, err);
-
-	return viewer_take_answer(viewer, ask, rc, &answer, err);
-}
-
 static void choose_window(struct viewer *viewer)
 {
 	const struct why *why = viewer_why(viewer);

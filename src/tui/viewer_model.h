@@ -153,7 +153,6 @@ int viewer_begin_early(struct viewer *out_viewer, const struct view *view, struc
 void viewer_fini(struct viewer *viewer);
 
 /* The answer of whom and which window; what is looked at stays. Without one the model says why not. */
-int viewer_explain(struct viewer *viewer, const struct verdict_ask *ask, struct err *err);
 
 /*
  * What verdict_of() said, which returned 'rc'; 'answer' is the model's from now on. Returns 0, or 'rc' when what was asked

@@ -54,33 +54,11 @@ static uint64_t fineness(const struct viewer *viewer)
 	return (viewer->to_ns - viewer->from_ns) / viewer->width;
 }
 
-/* "timer hrtimer_wakeup" says that it is a timer. */
-static bool is_named(const struct why_wait *wait)
-{
-	const char *kind = why_waker_name(wait->waker);
-	size_t length = strlen(kind);
-
-	return strncmp(wait->waker_name, kind, length) == 0 &&
-	       (wait->waker_name[length] == ' ' || !wait->waker_name[length]);
-}
-
 static void put_end(struct pane *pane, const struct why_wait *wait)
 {
-	AUTO_FREE char *who =
-		wait->woken_by.tid ? xasprintf(" %s[%d]", wait->woken_by.comm, wait->woken_by.tid)
-				   : xstrdup("");
+	AUTO_FREE char *words = report_why_waker(wait);
 
-	if (wait->waker == WHY_WAKER_NONE)
-		put_line(pane, "ended by: ", "nothing, up to here");
-	else if (wait->waker == WHY_WAKER_UNKNOWN)
-		put_line(pane, "ended by: ", "not known");
-	else
-		put_line(pane, "ended by: ", "%s%s%s%s%s%s",
-			 is_named(wait) ? "" : why_waker_name(wait->waker), who,
-			 wait->waker_name[0] && (!is_named(wait) || *who) ? " " : "",
-			 wait->waker_name,
-			 wait->waker_state && wait->waker_state[0] ? ", which was in " : "",
-			 wait->waker_state ? wait->waker_state : "");
+	put_line(pane, "", "%s", words);
 }
 
 /* By the answer for this wait alone, once the cursor rests on it. */

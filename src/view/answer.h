@@ -21,7 +21,6 @@ struct loaded;
 struct view_crew;
 struct view_events;
 struct view_others;
-struct why_thread;
 
 /* An open trace, for one thread at a time. */
 struct view {

@@ -11,6 +11,7 @@
 struct outbuf;
 struct err;
 struct timeline;
+struct why_thread;
 
 /* A JSON answer while it is written. */
 struct view_json {

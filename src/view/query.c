@@ -7,15 +7,6 @@
 #include "base/err.h"
 #include "base/text.h"
 
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* "a%20b" in place. False: an escape is none, or hides the end of the text. */
 static bool unescape(char *text)
 {
@@ -26,9 +17,10 @@ static bool unescape(char *text)
 			*to++ = *at == '+' ? ' ' : *at;
 			continue;
 		}
-		if (hex(at[1]) < 0 || hex(at[2]) < 0 || (at[1] == '0' && at[2] == '0'))
+		if (text_hex_digit(at[1]) < 0 || text_hex_digit(at[2]) < 0 ||
+		    (at[1] == '0' && at[2] == '0'))
 			return false;
-		*to++ = (char)(hex(at[1]) << 4 | hex(at[2]));
+		*to++ = (char)(text_hex_digit(at[1]) << 4 | text_hex_digit(at[2]));
 		at += 2;
 	}
 	*to = '\0';

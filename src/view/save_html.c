@@ -53,23 +53,6 @@ static void put_links(FILE *out)
 	fputs("</style>\n", out);
 }
 
-/* What the sentence leaves out. */
-static void put_rest(FILE *out, const char *words, const struct why_root *root)
-{
-	const char *rest[] = { root->what, root->object };
-	bool is_first = true;
-
-	for (size_t i = 0; i < ARRAY_LEN(rest); i++) {
-		if (!report_why_adds(words, rest[i]))
-			continue;
-		fputs(is_first ? " <span class=\"note\">" : ", ", out);
-		text_put_xml(out, rest[i]);
-		is_first = false;
-	}
-	if (!is_first)
-		fputs("</span>", out);
-}
-
 static void put_thread(FILE *out, const struct why_thread *who)
 {
 	AUTO_FREE char *name = xasprintf("%s[%d]", who->comm[0] ? who->comm : "?", who->tid);
@@ -81,6 +64,7 @@ static void put_row(FILE *out, const struct why *why, size_t index)
 {
 	const struct why_root *root = &why->roots[index];
 	AUTO_FREE char *words = report_why_root(why, root);
+	AUTO_FREE char *rest = report_why_rest(root, words);
 
 	fprintf(out,
 		"<tr data-row=\"%zu\" aria-selected=\"%s\" tabindex=\"0\"><td><span "
@@ -88,7 +72,11 @@ static void put_row(FILE *out, const struct why *why, size_t index)
 		index, index ? "false" : "true", text_percent(root->ns, verdict_ns(why)).s,
 		text_duration(root->ns).s);
 	text_put_xml(out, words);
-	put_rest(out, words, root);
+	if (*rest) {
+		fputs(" <span class=\"note\">", out);
+		text_put_xml(out, rest);
+		fputs("</span>", out);
+	}
 	fputs("</td><td>", out);
 	if (root->who.tid)
 		put_thread(out, &root->who);

@@ -154,6 +154,16 @@ static void verdict_put_spans(struct json *json, const struct view *view,
 	json_end_array(json);
 }
 
+static void verdict_put_words(struct json *json, const struct why *why, const struct why_root *root)
+{
+	AUTO_FREE char *words = report_why_root(why, root);
+	AUTO_FREE char *rest = report_why_rest(root, words);
+
+	view_json_text(json, "text", words);
+	if (*rest)
+		view_json_text(json, "rest", rest);
+}
+
 static void put_row(struct json *json, const struct view *view, const struct why *why, size_t index)
 {
 	const struct why_root *root = &why->roots[index];
@@ -165,12 +175,12 @@ static void put_row(struct json *json, const struct view *view, const struct why
 	json_print_string(json, "class", why_wait_class_name(root->class));
 	view_json_thread(json, "who", view, &root->who, why->end_ns - 1);
 	view_json_own_text(json, "what", report_why_what(root));
-	view_json_text(json, "object", root->object);
+	view_json_own_text(json, "object", report_why_object(root->object, root->objects));
 	json_print_u64(json, "count", root->count);
 	json_print_u64(json, "longest_ns", root->longest_ns);
 	if (root->inferred)
 		view_json_own_text(json, "inferred", report_why_reason(root->inferred));
-	view_json_own_text(json, "text", report_why_root(why, root));
+	verdict_put_words(json, why, root);
 	if (index < ROWS_SEEN)
 		verdict_put_spans(json, view, root);
 	json_end_object(json);
@@ -198,6 +208,7 @@ static void put_wait(struct json *json, const struct view *view, const struct wh
 	json_print_string(json, "by", why_waker_name(wait->waker));
 	view_json_thread(json, "waker", view, &wait->woken_by, wait->end_ns);
 	view_json_text(json, "waker_name", wait->waker_name);
+	view_json_own_text(json, "text", report_why_wait(wait));
 	json_end_object(json);
 }
 

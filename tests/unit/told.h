@@ -303,7 +303,8 @@ static inline const char *roots_text(struct told *told)
 		const struct why_root *root = &told->why.roots[i];
 
 		told_add(&text, "%s%s %d %" PRIu64 " %s%s%s", i ? "; " : "",
-			 why_kind_name(root->kind), root->who.tid, root->ns, root->what,
+			 why_kind_name(root->kind), root->who.tid, root->ns,
+			 *root->what ? root->what : told_reason(root->what_data),
 			 *root->what && root->why ? ": " : "", told_reason(root->why));
 		if (*root->object)
 			told_add(&text, " [%s]", root->object);
@@ -331,8 +332,8 @@ static inline const char *chain_text(struct told *told)
 	for (size_t i = 0; i < told->why.chain_count; i++) {
 		const struct why_hop *hop = &told->why.chain[i];
 
-		told_add(&text, "%s%d %s %" PRIu64, i ? ", " : "", hop->who.tid, hop->what,
-			 hop->ns);
+		told_add(&text, "%s%d %s %" PRIu64, i ? ", " : "", hop->who.tid,
+			 *hop->what ? hop->what : told_reason(hop->what_data), hop->ns);
 	}
 	return text ? told_keep(told, text) : "";
 }

@@ -5,7 +5,7 @@ import { comparedRows, differenceWords } from "../../src/view/page/compare.js";
 import { flameBoxes } from "../../src/view/page/flame.js";
 import { EventList } from "../../src/view/page/events.js";
 import { decodeLanes, resampled } from "../../src/view/page/wire.js";
-import { NARROWEST, apart, around, chainsOf, clampWindow, cutName, endedBy, fromHash, inSight, laneRows, pan, pathOf, restWords, stepFrom, toHash, waitTrees, zoom } from "../../src/view/page/model.js";
+import { NARROWEST, apart, around, chainsOf, clampWindow, cutName, endedBy, fromHash, inSight, laneRows, pan, pathOf, stepFrom, toHash, waitTrees, zoom } from "../../src/view/page/model.js";
 import { duration, moment, percent, ticks } from "../../src/view/page/time.js";
 
 const tests = {
@@ -36,13 +36,6 @@ const tests = {
     assert.equal(cutName("convoy-waiter[144]", room(6)), "[144]");
     assert.equal(cutName("Disks: 25", room(6)), "Disks…");
     assert.equal(cutName("convoy-waiter[144]", room(2)), "");
-  },
-  "a cause is not told twice, and its end neither"() {
-    assert.equal(restWords({ text: "preempted by other[2]", what: "ran instead", object: "" }), "");
-    assert.equal(restWords({ text: "sda was busy", what: "disk", object: "sda" }), "disk");
-    assert.equal(endedBy("timer", "timer hrtimer_wakeup"), "timer hrtimer_wakeup");
-    assert.equal(endedBy("disk", "irq 28"), "disk irq 28");
-    assert.equal(endedBy("other", ""), "other");
   },
   "of many lanes those in sight are asked for first"() {
     const rows = Array.from({ length: 100 }, (unused, i) => ({ id: `t${i}`, top: i * 30, height: 24 }));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "event/event.h"
 #include "event/memory_event.h"
 
@@ -95,18 +96,8 @@ void memory_spans_end(struct memory_spans *spans)
 /* The first span that is not before (tid, class). */
 static size_t find_first(const struct memory_spans *spans, int32_t tid, uint32_t class)
 {
-	size_t low = 0, high = spans->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct memory_span *span = &spans->spans[middle];
-
-		if (span->tid < tid || (span->tid == tid && span->class < class))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SEARCH_ITEM(spans->spans, spans->count, span,
+			   span->tid < tid || (span->tid == tid && span->class < class));
 }
 
 const struct memory_span *memory_spans_find(const struct memory_spans *spans, int32_t tid,

@@ -28,7 +28,6 @@
 #include "analyse/check/check_stats.h"
 
 struct check;
-struct err;
 struct event;
 struct facts;
 struct lock_owners;

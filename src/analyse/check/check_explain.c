@@ -76,7 +76,7 @@ static void learn_usual(struct explaining *explaining, uint32_t transition)
 static bool same_root(const struct why_root *a, const struct why_root *b)
 {
 	return a->kind == b->kind && strcmp(a->who.comm, b->who.comm) == 0 &&
-	       strcmp(a->what, b->what) == 0 && strcmp(a->object, b->object) == 0;
+	       why_root_compare_what(a, b) == 0 && why_root_compare_object(a, b) == 0;
 }
 
 static uint64_t time_of(const struct why *why, const struct why_root *root)

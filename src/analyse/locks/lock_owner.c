@@ -9,6 +9,7 @@
 #include "analyse/locks/locks.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "event/source.h"
 
 struct kept_wait {
@@ -110,18 +111,8 @@ void lock_owners_free(struct lock_owners *owners)
 /* The first wait of the thread that ends behind 'from_ns'. */
 static size_t first_behind(const struct lock_owners *owners, int32_t tid, uint64_t from_ns)
 {
-	size_t low = 0, high = owners->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct kept_wait *wait = &owners->waits[middle];
-
-		if (wait->tid < tid || (wait->tid == tid && wait->end_ns <= from_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SEARCH_ITEM(owners->waits, owners->count, wait,
+			   wait->tid < tid || (wait->tid == tid && wait->end_ns <= from_ns));
 }
 
 static uint64_t overlap(uint64_t start_ns, uint64_t end_ns, uint64_t from_ns, uint64_t to_ns)

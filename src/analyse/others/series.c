@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 /* Of a state or a level that lasts 'ns'. A sum that does not fit stays at the largest number. */
 static void add_time(const struct series *series, uint64_t ns, uint64_t *sums)
@@ -133,17 +134,11 @@ void series_thin(struct series *series, size_t most)
 /* The last change at or before 'time_ns'; -1 = there is none. Looked for from 'at' on. */
 static ptrdiff_t series_find(const struct series *series, uint64_t time_ns, ptrdiff_t at)
 {
-	size_t low = at < 0 ? 0 : (size_t)at, high = series->count;
+	size_t from = at < 0 ? 0 : (size_t)at;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (series->changes[middle].time_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (ptrdiff_t)low - 1;
+	return (ptrdiff_t)(from + SEARCH_BEHIND(series->changes + from, series->count - from,
+						time_ns, time_ns)) -
+	       1;
 }
 
 /* All before 'time_ns'. Between two changes sums grow evenly, where no change is hidden that is exact. */

@@ -30,6 +30,7 @@ static void fill_wait(struct query *query, uint32_t slot, struct states_span *sp
 		.end_ns = span->end_ns,
 		.who = why_thread(query, slot),
 		.in = span->state,
+		.in_call = word_is_call(query, wait.in),
 		.object = describe_object(query, slot, &wait),
 		.stack = why_keep(query->why, xstrdup(timeline_name(query->tl, wait.stack))),
 		.class = wait_class(query, &wait),
@@ -37,6 +38,8 @@ static void fill_wait(struct query *query, uint32_t slot, struct states_span *sp
 		.woken_by = why_thread(query, ended ? wait.waker.slot : SLOT_NONE),
 		.waker_name = ended ? describe_actor(query, &wait.waker) : "",
 		.waker_state = ended ? describe_stack(query, &wait.waker) : "",
+		.waker_in = ended ? describe_innermost(query, &wait.waker) : "",
+		.waker_in_call = ended && actor_in_call(query, &wait.waker),
 		.parent = -1,
 	};
 }

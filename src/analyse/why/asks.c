@@ -44,14 +44,19 @@
 
 /* ------------------------------------------------------------------ a question */
 
+bool asks_for_process(const char *call)
+{
+	return strstr(call, "kill");
+}
+
 enum outcome asks_outcome(struct query *query, uint32_t call, uint32_t word)
 {
 	if (word_found_nothing(word))
 		return IN_VAIN;
 	if (!word_error(word)) /* to send a signal is no question */
-		return strstr(asks_name(query, call), "kill") ? NEITHER : GOT_IT;
+		return asks_for_process(asks_name(query, call)) ? NEITHER : GOT_IT;
 	/* Whom to signal is there, or it is no more. */
-	if (strstr(asks_name(query, call), "kill"))
+	if (asks_for_process(asks_name(query, call)))
 		return word_error(word) == ESRCH ? GOT_IT : NEITHER;
 	return word_error(word) == EINTR || word_error(word) == EINPROGRESS ? NEITHER : IN_VAIN;
 }
@@ -923,5 +928,7 @@ const struct why_reason *answer_reason(struct query *query, const struct answer 
 		reason.by = answer->by;
 	if (answer->error && (answer->known || reason.kind == WHY_REASON_SUCCEEDED))
 		reason.name = describe_error(query->why, answer->error);
+	else if (reason.kind == WHY_REASON_SUCCEEDED || answer->known)
+		reason.found_alive = asks_for_process(answer->call);
 	return why_reason_keep(query->why, &reason);
 }

@@ -21,6 +21,7 @@
 
 #include "analyse/why/asks_int.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 #define CHILD_WAITS 64u /* of one that does nothing but sleep: it has to be loaded, too */
 #define STEPS_MAX   1024u
@@ -75,22 +76,14 @@ uint32_t asks_next_child(struct query *query, uint32_t slot, uint64_t after_ns)
 {
 	struct asks_runs *runs = asks_runs(query);
 	int32_t of = query->tl->threads[slot]->tgid;
-	size_t low = 0, high;
+	size_t at;
 
 	if (!runs->has_children)
 		find_children(query, runs);
-	high = runs->child_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct asks_child *child = &runs->children[middle];
-
-		if (child->of < of || (child->of == of && child->birth_ns <= after_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < runs->child_count && runs->children[low].of == of ? runs->children[low].slot
-								       : SLOT_NONE;
+	at = SEARCH_ITEM(runs->children, runs->child_count, child,
+			 child->of < of || (child->of == of && child->birth_ns <= after_ns));
+	return at < runs->child_count && runs->children[at].of == of ? runs->children[at].slot
+								     : SLOT_NONE;
 }
 
 /* A wait for changes of files, with a limit or without, is as good as a sleep until the next look. */

@@ -164,6 +164,7 @@ bool asks_is_of(const char *name, uint32_t about);
 /* What that was, in words, as one of the sleeps around wait 'index' tells; "" = none does. */
 const char *asks_describe(struct query *query, uint32_t slot, uint32_t index, uint32_t about);
 const char *asks_name(struct query *query, uint32_t call);
+bool asks_for_process(const char *call); /* it sends a signal: whether that one is there */
 /*
  * why_doers.c: fills slot, time_ns and by. False when nobody did, or several did who cannot be told apart.
  */

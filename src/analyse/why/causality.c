@@ -7,6 +7,7 @@
 
 #include "analyse/why/why_int.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 #define DEFAULT_DEPTH 8
 #define MAX_WAITS     20000 /* a report longer than this helps nobody; what is cut is said */
@@ -153,6 +154,7 @@ static void explain_holder(struct explainer *explainer, uint32_t slot, int32_t i
 	uint32_t holder = query_holder(query, wait, &node->holding);
 
 	node->holder = why_thread(query, holder);
+	node->holding_call = word_is_call(query, wait->origin.word) && node->holding[0];
 	if (holder == SLOT_NONE || holder == waker || holder == slot ||
 	    is_above(query->why, node->parent, query->tl->threads[holder]->tid))
 		return;
@@ -185,19 +187,24 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 		.end_ns = in->end_ns,
 		.who = why_thread(query, slot),
 		.in = describe_in(query, wait),
+		.in_call = word_is_call(query, wait->in),
 		.object = describe_object(query, slot, wait),
 		.stack = why_keep(why, xstrdup(timeline_name(query->tl, wait->stack))),
 		.class = is_answered ? WHY_HELD_UP : wait_class(query, end),
 		.waker = wait_waker(query, slot, in->word, wait),
 		.woken_by = why_thread(query, wait->woken_ns ? wait->waker.slot : SLOT_NONE),
 		.waker_name = wait->woken_ns ? describe_packet(query, wait) : "",
+		.waker_data = wait->woken_ns ? query_packet(query, wait) : NULL,
 		.waker_state = wait->woken_ns ? describe_stack(query, &wait->waker) : "",
+		.waker_in = wait->woken_ns ? describe_innermost(query, &wait->waker) : "",
+		.waker_in_call = wait->woken_ns && actor_in_call(query, &wait->waker),
 		.helper = query_helper(query, wait),
 		.is_slice = is_slice,
 		.last_waker = is_slice ? wait_waker(query, last.slot, last.word, end)
 				       : wait_waker(query, slot, in->word, wait),
 		.last_woken_by = why_thread(query, end->woken_ns ? end->waker.slot : SLOT_NONE),
 		.last_waker_name = end->woken_ns ? describe_packet(query, end) : "",
+		.last_waker_data = end->woken_ns ? query_packet(query, end) : NULL,
 		.inferred = is_answered ? answer_reason(query, &answer) : NULL,
 		.answerer = why_thread(query, answer.slot),
 		.known = is_answered && answer.known,
@@ -258,20 +265,13 @@ static void link_instances(struct why *why)
 	}
 	for (size_t i = 0; i < why->instance_count; i++) {
 		struct why_instance *instance = &why->instances[i];
-		size_t low = 0, high = count;
+		size_t at;
 
 		if (instance->wait < 0)
 			continue;
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-
-			if (why->waits[own[middle]].start_ns < instance->start_ns)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		instance->wait = low < count && why->waits[own[low]].start_ns == instance->start_ns
-					 ? (int32_t)own[low]
+		at = SEARCH_ITEM(own, count, wait, why->waits[*wait].start_ns < instance->start_ns);
+		instance->wait = at < count && why->waits[own[at]].start_ns == instance->start_ns
+					 ? (int32_t)own[at]
 					 : -1;
 	}
 	free(own);

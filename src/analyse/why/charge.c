@@ -92,6 +92,7 @@ static void charge_working(struct charger *charger, const struct place *place, u
 					  : WHY_OTHER_THREAD,
 		.slot = slot,
 		.object = place->depth > 0 && place->lock ? place->object : served_by(place, slot),
+		.no_name = place->depth > 0 && place->lock && place->no_name,
 	};
 	uint32_t classes = charger->query->opts->classes;
 	uint32_t index;
@@ -188,6 +189,19 @@ static void charge_queue(struct charger *charger, const struct place *place, uin
 	}
 }
 
+static void root_in(struct charger *charger, struct root *root, const struct wait *wait)
+{
+	root->what = charge_text(charger, describe_in(charger->query, wait));
+	root->is_call = word_is_call(charger->query, wait->in);
+}
+
+static void root_for(struct charger *charger, struct root *root, uint32_t slot,
+		     const struct wait *wait)
+{
+	root->object = charge_text(charger, describe_object(charger->query, slot, wait));
+	root->no_name = wait_has_no_name(charger->query, slot, wait);
+}
+
 /* Returns the root. */
 static uint32_t charge_hardware(struct charger *charger, const struct place *place, uint32_t slot,
 				const struct wait *wait, const struct tl_interval *in)
@@ -207,19 +221,21 @@ static uint32_t charge_hardware(struct charger *charger, const struct place *pla
 		return add_unknown(charger, place, slot, WHY_REASON_WAKEUP_UNRECORDED, ns);
 	/* A sleep is told by what was asked for; the rest by what the hardware was. */
 	root.timed_out = root.kind == WHY_TIMER && wait_timed_out(query, wait);
-	if (root.kind == WHY_TIMER && describe_tcp_end(query, wait))
+	root.what_data = root.timed_out ? 0 : why_reason_id(query_packet(query, wait));
+	if (root.kind == WHY_TIMER && root.what_data)
 		root.kind = WHY_NETWORK;
 	if (root.timed_out || (root.kind == WHY_TIMER && (wait->flags & WAIT_TIMED_OUT)))
-		root.what = charge_text(charger, describe_in(query, wait));
+		root_in(charger, &root, wait);
 	else
 		root.what = charge_text(charger, describe_packet(query, wait));
 	if (root.kind == WHY_NETWORK || root.kind == WHY_TIMER)
-		root.object = charge_text(charger, describe_object(query, slot, wait));
+		root_for(charger, &root, slot, wait);
 	index = charge_add(charger, place, root, ns);
 	code_sleep(query, &charger->roots[index], slot, wait, ns);
 	if (root.kind == WHY_DISK) {
 		const char *object = describe_object(query, slot, wait);
 
+		charger->roots[index].no_name |= wait_has_no_name(query, slot, wait);
 		charge_part(&charger->roots[index],
 			    *object ? charge_text(charger, object) : served_by(place, slot), ns);
 	}
@@ -234,7 +250,7 @@ static void charge_open(struct charger *charger, const struct place *place, uint
 	struct root root = { .kind = WHY_TIMER, .slot = slot };
 	uint32_t index;
 
-	root.what = charge_text(charger, describe_in(query, wait));
+	root_in(charger, &root, wait);
 	if (wait_sleeps(query, wait)) {
 		/* Somebody ended the sleep before its time. */
 		root.reason = wait->woken_ns ? why_reason_id(instead) : 0;
@@ -246,7 +262,7 @@ static void charge_open(struct charger *charger, const struct place *place, uint
 		root.kind = WHY_STUCK;
 		root.object = charger->nodes[place->node].lock;
 		if (!root.object)
-			root.object = charge_text(charger, describe_object(query, slot, wait));
+			root_for(charger, &root, slot, wait);
 		root.reason = why_reason_id(instead);
 		root.in_circle = charger->nodes[place->node].in_circle;
 	}
@@ -260,15 +276,14 @@ static void charge_grace(struct charger *charger, const struct place *place, uin
 			 const struct wait *wait, enum why_reason_kind grace, uint64_t ns)
 {
 	struct query *query = charger->query;
-	const struct root root = {
-		.kind = WHY_GRACE,
-		.slot = slot,
-		.what = charge_text(charger, describe_in(query, wait)),
-		.object = charge_text(charger, describe_object(query, slot, wait)),
-		.reason = charge_reason(charger, grace),
-	};
-	uint32_t index = charge_add(charger, place, root, ns);
+	struct root root = { .kind = WHY_GRACE,
+			     .slot = slot,
+			     .reason = charge_reason(charger, grace) };
+	uint32_t index;
 
+	root_in(charger, &root, wait);
+	root_for(charger, &root, slot, wait);
+	index = charge_add(charger, place, root, ns);
 	code_sleep(query, &charger->roots[index], slot, wait, ns);
 }
 
@@ -435,6 +450,7 @@ static struct place place_below(struct charger *charger, const struct place *pla
 	node->counted_ns = wait->begin_ns;
 	below.lock = led->owner != SLOT_NONE || wait->flags & WAIT_LOCK;
 	below.object = led->owner != SLOT_NONE ? led->lock : node->object;
+	below.no_name = led->owner == SLOT_NONE && node->no_name;
 	node->known = led->known;
 	if (led->inferred) {
 		below.inferred = led->known ? place->inferred : led->inferred;

@@ -33,7 +33,7 @@ static bool same_root(const struct root *a, const struct root *b)
 {
 	return a->kind == b->kind && a->class == b->class && a->slot == b->slot &&
 	       a->what == b->what && a->object == b->object && a->reason == b->reason &&
-	       a->inferred == b->inferred;
+	       a->inferred == b->inferred && a->what_data == b->what_data;
 }
 
 /* The same for a text that is a constant. */
@@ -76,7 +76,7 @@ static uint32_t root_of(struct charger *charger, const struct root *key)
 	uint64_t *found;
 	uint32_t *memo;
 
-	hash = hash_mix(hash_mix(hash, key->reason), key->inferred);
+	hash = hash_mix(hash_mix(hash_mix(hash, key->reason), key->inferred), key->what_data);
 	memo = &charger->root_memo[hash >> 40 & (MEMO - 1)];
 	if (*memo && same_root(&charger->roots[*memo - 1], key))
 		return *memo - 1;
@@ -182,6 +182,10 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 		.what = charge_text(charger, describe_in(query, wait)),
 		.object = charge_text(charger, describe_object(query, slot, wait)),
 		.woken_by = charge_text(charger, describe_packet(query, wait)),
+		.woken_by_data = why_reason_id(query_packet(query, wait)),
+		.is_call = word_is_call(query, wait->in),
+		.no_name = wait_has_no_name(query, slot, wait),
+		.woken_by_call = actor_is_call(query, &wait->waker),
 		.lock = led->lock,
 		.owner = led->owner,
 		.expects = SLOT_NONE,
@@ -199,7 +203,7 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 
 	hash = hash_mix(hash_mix(hash_mix(hash_mix(hash, key.waker), key.lock), key.owner),
 			key.inferred);
-	hash = hash_mix(hash, key.helper);
+	hash = hash_mix(hash_mix(hash, key.helper), key.woken_by_data);
 	while ((found = map_find(&charger->node_index, hash))) {
 		struct node *node = &charger->nodes[*found];
 
@@ -207,7 +211,8 @@ static uint32_t new_hop(struct charger *charger, const struct place *place, uint
 		    node->what == key.what && node->object == key.object &&
 		    node->woken_by == key.woken_by && node->waker == key.waker &&
 		    node->lock == key.lock && node->owner == key.owner &&
-		    node->inferred == key.inferred && node->helper == key.helper) {
+		    node->inferred == key.inferred && node->helper == key.helper &&
+		    node->woken_by_data == key.woken_by_data) {
 			node->count++;
 			return (uint32_t)*found;
 		}
@@ -275,6 +280,7 @@ void charge_note_holder(struct charger *charger, struct node *node, const struct
 	node->holder = holder;
 	if (holding[0])
 		node->holding = charge_text(charger, holding);
+	node->holding_call = word_is_call(charger->query, wait->origin.word);
 }
 
 /* ------------------------------------------------------------------ the rule */

@@ -75,6 +75,7 @@ struct place {
 	uint8_t class;	 /* enum why_class of the target's own wait */
 	bool lock;	 /* the wait that led here was for a lock */
 	uint32_t object; /* of that wait, text id */
+	bool no_name;	 /* as of a root; of 'object' */
 	uint32_t owner;	 /* slot: had the lock of that wait, and waits above; SLOT_NONE = no such */
 	uint32_t inferred; /* reason: from what the way here is; 0 = it is known */
 	uint32_t server;   /* slot: is at work for the requests of a disk; SLOT_NONE = no such */

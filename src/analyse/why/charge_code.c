@@ -5,6 +5,7 @@
 #include "analyse/why/charge_int.h"
 #include "analyse/why/why_int.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "event/facts.h"
 #include "event/stacks.h"
 
@@ -188,18 +189,8 @@ void code_spans_end(const struct query *query)
 
 size_t why_work_find(const struct why_work *spans, uint32_t slot, uint64_t start_ns)
 {
-	size_t low = 0, high = spans->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct why_work_span *span = &spans->at[middle];
-
-		if (span->slot < slot || (span->slot == slot && span->end_ns <= start_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SEARCH_ITEM(spans->at, spans->count, span,
+			   span->slot < slot || (span->slot == slot && span->end_ns <= start_ns));
 }
 
 void why_work_fini(struct why_work *spans)

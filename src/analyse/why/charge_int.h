@@ -43,10 +43,12 @@ struct root {
 	size_t waited_count, waited_cap;
 	struct part *code; /* owned; where 'slot' was meanwhile (id: of code_of_...) */
 	size_t code_count, code_cap;
-	uint32_t kept_off;	/* slot; SLOT_NONE = several, or the target */
-	bool timed_out;		/* as in struct why_root; follows from what and object */
-	bool in_circle;		/* as in struct why_root; follows from reason */
-	struct why_span *spans; /* as in struct why_root; go there at the end */
+	uint32_t kept_off;  /* slot; SLOT_NONE = several, or the target */
+	uint32_t what_data; /* reason: as in struct why_root; of shares, made at the end */
+	uint32_t objects;   /* as there; made at the end */
+	bool timed_out, is_call, no_name; /* as there; follow from what and object */
+	bool in_circle;			  /* as in struct why_root; follows from reason */
+	struct why_span *spans;		  /* as in struct why_root; go there at the end */
 	size_t span_count, span_cap;
 };
 
@@ -55,8 +57,9 @@ struct node {
 	uint32_t slot;
 	uint32_t waker; /* slot; SLOT_NONE = hardware or unknown */
 	uint32_t what, object, woken_by;
-	uint32_t lock;	/* text; 0 = the program told of none */
-	uint32_t owner; /* slot: had the lock; SLOT_NONE = the waker is followed */
+	uint32_t woken_by_data; /* reason: as of a hop */
+	uint32_t lock;		/* text; 0 = the program told of none */
+	uint32_t owner;		/* slot: had the lock; SLOT_NONE = the waker is followed */
 	uint32_t
 		inferred; /* reason: from what follows that 'answerer' is; 0 = the wait's end tells */
 	uint32_t answerer; /* slot; of what is inferred */
@@ -66,7 +69,8 @@ struct node {
 	bool many_held;	  /* one of them did at one time, another one at another */
 	bool halted;	  /* as wait_halted() */
 	bool by_packet;	  /* that came in ended its waits */
-	bool known;	  /* it is not: that one had the file lock */
+	bool is_call, no_name, woken_by_call, holding_call; /* as of a hop */
+	bool known; /* it is not: that one had the file lock */
 	uint64_t count;
 	uint64_t slices;     /* that were joined to these waits, beside the last one of each */
 	uint64_t counted_ns; /* where the wait began that was counted last */

@@ -1,5 +1,4 @@
 /* charge_result.c - what was charged as the result has it: roots with words, the chain, the paths. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +14,20 @@ static uint32_t text_id(const struct charged *charged, const char *text)
 	return names_add(&charged->query->why->texts, text, 4096);
 }
 
+int why_root_compare_what(const struct why_root *a, const struct why_root *b)
+{
+	int order = strcmp(a->what, b->what);
+
+	return order ? order : why_reason_compare(a->what_data, b->what_data);
+}
+
+int why_root_compare_object(const struct why_root *a, const struct why_root *b)
+{
+	int order = strcmp(a->object, b->object);
+
+	return order ? order : (a->objects > b->objects) - (a->objects < b->objects);
+}
+
 static int compare_roots(const void *a, const void *b)
 {
 	const struct why_root *x = a, *y = b;
@@ -26,9 +39,9 @@ static int compare_roots(const void *a, const void *b)
 		return x->kind < y->kind ? -1 : 1;
 	if (x->who.tid != y->who.tid)
 		return x->who.tid < y->who.tid ? -1 : 1;
-	by_text = strcmp(x->what, y->what);
+	by_text = why_root_compare_what(x, y);
 	if (!by_text)
-		by_text = strcmp(x->object, y->object);
+		by_text = why_root_compare_object(x, y);
 	return by_text ? by_text : why_reason_compare(x->inferred, y->inferred);
 }
 
@@ -51,43 +64,41 @@ static int compare_parts(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* "own code", or "own code 61 %, getdents64 30 %, ..." when no part is nearly all. */
+/* One word, or shares, largest first, where no part is nearly all. */
 static void name_work(const struct charged *charged, struct root *root)
 {
-	char text[256] = "";
-	size_t used = 0;
+	struct query *query = charged->query;
+	const struct why_reason *shares = NULL;
+	size_t count = 1;
 
 	if (root->parts[0].ns * 10 >= root->ns * 9) {
-		root->what = text_id(charged, describe_word(charged->query, root->parts[0].id));
+		root->what = text_id(charged, describe_word(query, root->parts[0].id));
+		root->is_call = word_is_call(query, root->parts[0].id);
 		return;
 	}
-	for (size_t i = 0; i < root->part_count && i < PARTS && used < sizeof(text) - 1; i++) {
-		const struct part *part = &root->parts[i];
-
-		if (i && part->ns * 20 < root->ns)
-			break;
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.0f %%",
-					 i ? ", " : "", describe_word(charged->query, part->id),
-					 100.0 * (double)part->ns / (double)root->ns);
-	}
-	root->what = text_id(charged, text);
+	while (count < root->part_count && count < PARTS && root->parts[count].ns * 20 >= root->ns)
+		count++;
+	while (count-- > 0)
+		shares = why_reason_keep(
+			query->why, &(struct why_reason){
+					    .kind = WHY_REASON_SHARE,
+					    .name = describe_word(query, root->parts[count].id),
+					    .part_ns = root->parts[count].ns,
+					    .whole_ns = root->ns,
+					    .inner = shares,
+				    });
+	root->what_data = why_reason_id(shares);
 }
 
-/* The file that a disk read or wrote, or how many they were and which took longest. */
-static void name_files(const struct charged *charged, struct root *root)
+/* The file that a disk read or wrote, or which of how many took longest. */
+static void name_files(struct root *root)
 {
 	const struct part *most = &root->parts[0];
-	const char *name = names_text(&charged->query->why->texts, most->id);
 
-	if (root->part_count == 1 || most->ns * 10 >= root->ns * 9) {
-		root->object = most->id;
-	} else {
-		char *text = xasprintf("%zu things%s%s", root->part_count,
-				       *name ? ", mostly for " : "", name);
-
-		root->object = text_id(charged, text);
-		free(text);
-	}
+	root->object = most->id;
+	root->objects = root->part_count == 1 || most->ns * 10 >= root->ns * 9
+				? 0
+				: (uint32_t)root->part_count;
 }
 
 static bool is_about_cpu(const struct root *root)
@@ -105,7 +116,7 @@ static void name_parts(const struct charged *charged, struct root *root)
 		root->kept_off =
 			root->parts[0].ns * 10 >= root->ns * 9 ? root->parts[0].id : SLOT_NONE;
 	else if (root->kind == WHY_DISK)
-		name_files(charged, root);
+		name_files(root);
 	else
 		name_work(charged, root);
 }
@@ -168,7 +179,11 @@ static void publish_roots(const struct charged *charged)
 			.class = (enum why_class)root->class,
 			.who = why_thread(charged->query, root->slot),
 			.what = kept(charged, root->what),
+			.is_call = root->is_call,
+			.what_data = reason_at(charged, root->what_data),
 			.object = kept(charged, root->object),
+			.objects = root->objects,
+			.no_name = root->no_name,
 			.why = reason_at(charged, root->reason),
 			.inferred = reason_at(charged, root->inferred),
 			.timed_out = root->timed_out,
@@ -292,6 +307,11 @@ static void publish_chain(const struct charged *charged)
 			.what = kept(charged, at->what),
 			.object = kept(charged, at->object),
 			.woken_by = kept(charged, at->woken_by),
+			.woken_by_data = reason_at(charged, at->woken_by_data),
+			.is_call = at->is_call,
+			.no_name = at->no_name,
+			.woken_by_call = at->woken_by_call,
+			.holding_call = at->holding_call,
 			.helper = reason_at(charged, at->helper),
 			.ns = time_through(charged, root, node),
 			.count = at->count,
@@ -323,6 +343,10 @@ static void publish_chain(const struct charged *charged)
 		.who = why_thread(charged->query, end->slot),
 		.what = kept(charged, end->what),
 		.why = reason_at(charged, end->reason),
+		.what_data = reason_at(charged, end->what_data),
+		.is_call = end->is_call,
+		.objects = end->objects,
+		.no_name = end->no_name,
 		.kept_off = root_kept_off(charged, end, last),
 		.object = kept(charged, end->object),
 		.woken_by = "",
@@ -373,7 +397,9 @@ static void publish_paths(const struct charged *charged)
 			.kind = (enum why_kind)root->kind,
 			.what = several ? "" : kept(charged, root->what),
 			.object = kept(charged, root->object),
-			.why = reason,
+			.objects = root->objects,
+			.why = root->what_data && !several ? reason_at(charged, root->what_data)
+							   : reason,
 		};
 	}
 }

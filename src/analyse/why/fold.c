@@ -92,9 +92,9 @@ static int compare_things(const struct item *x, const struct item *y)
 {
 	const struct why_root *a = x->root, *b = y->root;
 	bool whats = !why_kind_works(a->kind) && !(is_about_cpu(a->kind) && a->who.tid);
-	int order = whats ? strcmp(a->what, b->what) : 0;
+	int order = whats ? why_root_compare_what(a, b) : 0;
 
-	return order ? order : strcmp(a->object, b->object);
+	return order ? order : why_root_compare_object(a, b);
 }
 
 static int compare_threads(const struct item *x, const struct item *y)
@@ -167,8 +167,8 @@ static void add_root(struct why_row *row, const struct item *item)
 	add_polls(&sum->polls, &root->polls);
 	why_codes_add(&sum->waited, &root->waited);
 	why_codes_add(&sum->code, &root->code);
-	row->many_whats |= strcmp(sum->what, root->what) != 0;
-	row->many_objects |= strcmp(sum->object, root->object) != 0;
+	row->many_whats |= why_root_compare_what(sum, root) != 0;
+	row->many_objects |= why_root_compare_object(sum, root) != 0;
 	if (strcmp(sum->who.comm, root->who.comm) != 0)
 		row->name = item->name;
 }
@@ -190,10 +190,14 @@ static void put_row(struct folding *folding, const struct item *items, size_t ru
 		add_root(row, &items[i]);
 		row->threads += items[i].root->who.tid != items[i - 1].root->who.tid;
 	}
-	if (row->many_whats)
+	if (row->many_whats) {
 		row->sum.what = "";
-	if (row->many_objects)
+		row->sum.what_data = NULL;
+	}
+	if (row->many_objects) {
 		row->sum.object = "";
+		row->sum.objects = 0;
+	}
 	for (size_t i = 0; i < run; i++)
 		rows->members[row->first_root + i] = items[i].index;
 }
@@ -215,7 +219,7 @@ static bool same_words(const struct item *x, const struct item *y)
 
 	return compare_kinds(x, y) == 0 && a->who.tid == b->who.tid &&
 	       strcmp(a->who.comm, b->who.comm) == 0 && compare_things(x, y) == 0 &&
-	       (strcmp(a->what, b->what) == 0 || is_about_cpu(a->kind));
+	       (why_root_compare_what(a, b) == 0 || is_about_cpu(a->kind));
 }
 
 /* How many of 'left' items are alike from the first on. */

@@ -94,6 +94,6 @@ const struct why_reason *query_idle(struct query *query, uint32_t slot,
 			       &(struct why_reason){ .kind = is_sure ? WHY_REASON_QUOTA
 								     : WHY_REASON_QUOTA_PROBABLY,
 						     .object = throttle->cgroup,
-						     .quota_ns = throttle->quota_ns,
-						     .period_ns = throttle->period_ns });
+						     .part_ns = throttle->quota_ns,
+						     .whole_ns = throttle->period_ns });
 }

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "analyse/why/asks_int.h"
 #include "analyse/why/why_int.h"
 
 #define CALLS	  16	  /* different ones; more are one-offs */
@@ -128,10 +129,12 @@ struct why_polls query_polls(struct query *query, uint32_t slot)
 					   .sleeps = tally.sleeps };
 	if (most->count < LEAST || most->count * 2 < tally.sleeps)
 		return (struct why_polls){ 0 };
-	return (struct why_polls){ .call = describe_word(query, most->word),
-				   .error = most->error ? describe_error(query->why, most->error)
-							: "",
-				   .object = most->object,
-				   .count = most->count,
-				   .sleeps = tally.sleeps };
+	return (struct why_polls){
+		.call = describe_word(query, most->word),
+		.found_alive = !most->error && asks_for_process(describe_word(query, most->word)),
+		.error = most->error ? describe_error(query->why, most->error) : "",
+		.object = most->object,
+		.count = most->count,
+		.sleeps = tally.sleeps
+	};
 }

@@ -50,6 +50,7 @@ static struct why_root kept_root(struct adding *adding, const struct why_root *r
 
 	copy.who = kept_thread(adding, root->who);
 	copy.what = kept(adding, root->what);
+	copy.what_data = why_reason_keep(adding->sum, root->what_data);
 	copy.object = kept(adding, root->object);
 	copy.why = why_reason_keep(adding->sum, root->why);
 	copy.kept_off = kept_thread(adding, root->kept_off);
@@ -169,7 +170,7 @@ static bool only_waited(const struct why *why)
 }
 
 /* Where it was blocked longest: the call and the object, as the summary names them. */
-static void longest_wait(const struct why *why, const char **out_in, const char **out_object)
+static void longest_wait(const struct why *why, struct why_root *root)
 {
 	const struct why_line *call = NULL, *object = NULL;
 	const struct why_line *longest_call = NULL, *longest_object = NULL;
@@ -195,8 +196,9 @@ static void longest_wait(const struct why *why, const char **out_in, const char 
 				longest_object = object;
 		}
 	}
-	*out_in = longest_call ? longest_call->name : "";
-	*out_object = longest_object ? longest_object->name : "";
+	root->what = longest_call ? longest_call->name : "";
+	root->is_call = longest_call && longest_call->is_call;
+	root->object = longest_object ? longest_object->name : "";
 }
 
 static struct why_root apart_root(struct adding *adding, const struct why *part)
@@ -211,7 +213,7 @@ static struct why_root apart_root(struct adding *adding, const struct why *part)
 		.client = { .comm = "" },
 	};
 
-	longest_wait(part, &root.what, &root.object);
+	longest_wait(part, &root);
 	for (size_t i = 0; i < part->root_count && root.class != WHY_IDLE; i++) {
 		if (is_vain(&part->roots[i], part) || is_sleep(&part->roots[i], part)) {
 			root = part->roots[i];
@@ -249,9 +251,9 @@ static int compare_causes(const void *a, const void *b)
 		return x->inferred ? 1 : -1;
 	order = compare_threads(&x->who, &y->who);
 	if (order == 0 && !why_kind_works(x->kind))
-		order = strcmp(x->what, y->what);
+		order = why_root_compare_what(x, y);
 	if (order == 0)
-		order = strcmp(x->object, y->object);
+		order = why_root_compare_object(x, y);
 	if (order == 0)
 		order = why_reason_compare(x->inferred, y->inferred);
 	return order ? order : why_reason_compare(x->why, y->why);
@@ -267,7 +269,7 @@ static int by_cause(const void *a, const void *b)
 		return order;
 	if (x->ns != y->ns)
 		return x->ns > y->ns ? -1 : 1;
-	return strcmp(x->what, y->what);
+	return why_root_compare_what(x, y);
 }
 
 static int by_time(const void *a, const void *b)
@@ -399,7 +401,7 @@ static bool is_same_part(const struct why_root *a, const struct why_root *b, int
 
 	return a->kind == b->kind && a->class == b->class && a->timed_out == b->timed_out &&
 	       (a->who.tid == b->who.tid || both_own) &&
-	       (why_kind_works(a->kind) || strcmp(a->what, b->what) == 0);
+	       (why_kind_works(a->kind) || why_root_compare_what(a, b) == 0);
 }
 
 static int by_part(const void *a, const void *b)

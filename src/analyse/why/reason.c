@@ -65,6 +65,9 @@ const char *why_reason_name(enum why_reason_kind kind)
 		[WHY_REASON_FILE_TIMEOUTS_ENDED] = "mapped_changed_as_timeouts_ended",
 		[WHY_REASON_WROTE_MEMORY] = "wrote_memory",
 		[WHY_REASON_SEVERAL] = "several",
+		[WHY_REASON_SHARE] = "share",
+		[WHY_REASON_PACKET] = "packet_sent_by_timer",
+		[WHY_REASON_TCP_GAVE_UP] = "tcp_gave_up",
 	};
 
 	return (unsigned int)kind < WHY_REASON_KINDS ? names[kind] : "none";
@@ -83,8 +86,8 @@ static uint32_t reason_own_text(struct why *why, const char **text)
 static bool reason_is_same(const struct why_reason *a, const struct why_reason *b)
 {
 	return a->kind == b->kind && a->number == b->number && a->did == b->did &&
-	       a->by_timer == b->by_timer && a->quota_ns == b->quota_ns &&
-	       a->period_ns == b->period_ns && a->who.tid == b->who.tid &&
+	       a->by_timer == b->by_timer && a->found_alive == b->found_alive &&
+	       a->part_ns == b->part_ns && a->whole_ns == b->whole_ns && a->who.tid == b->who.tid &&
 	       a->who.tgid == b->who.tgid && a->who.comm == b->who.comm && a->call == b->call &&
 	       a->object == b->object && a->name == b->name && a->by == b->by &&
 	       a->inner == b->inner;
@@ -101,8 +104,8 @@ const struct why_reason *why_reason_keep(struct why *why, const struct why_reaso
 	own = *reason;
 	own.inner = why_reason_keep(why, reason->inner);
 	hash = hash_mix(own.kind, (uint64_t)own.number << 32 | (uint32_t)own.who.tid);
-	hash = hash_mix(hash, (uint64_t)own.did << 1 | own.by_timer);
-	hash = hash_mix(hash_mix(hash, own.quota_ns), own.period_ns);
+	hash = hash_mix(hash, (uint64_t)own.did << 2 | own.found_alive << 1 | own.by_timer);
+	hash = hash_mix(hash_mix(hash, own.part_ns), own.whole_ns);
 	hash = hash_mix(hash, reason_own_text(why, &own.who.comm));
 	hash = hash_mix(hash, reason_own_text(why, &own.call));
 	hash = hash_mix(hash, reason_own_text(why, &own.object));
@@ -155,8 +158,9 @@ int why_reason_compare(const struct why_reason *a, const struct why_reason *b)
 	order = order ? order : reason_order(a->number, b->number);
 	order = order ? order : reason_order(a->did, b->did);
 	order = order ? order : reason_order(a->by_timer, b->by_timer);
-	order = order ? order : reason_order(a->quota_ns, b->quota_ns);
-	order = order ? order : reason_order(a->period_ns, b->period_ns);
+	order = order ? order : reason_order(a->found_alive, b->found_alive);
+	order = order ? order : reason_order(a->part_ns, b->part_ns);
+	order = order ? order : reason_order(a->whole_ns, b->whole_ns);
 	return order ? order : why_reason_compare(a->inner, b->inner);
 }
 

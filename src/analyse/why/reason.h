@@ -40,7 +40,7 @@ enum why_reason_kind {
 	WHY_REASON_CIRCLE, /* (who: it waits for that one, which waits for it; inner: until what) */
 
 	/* Why an idle CPU did not take a thread. */
-	WHY_REASON_QUOTA,	   /* (object: cgroup, quota_ns, period_ns) */
+	WHY_REASON_QUOTA,	   /* (object: cgroup, part_ns: quota of each whole_ns) */
 	WHY_REASON_QUOTA_PROBABLY, /* (the same) another cgroup than the thread was seen in */
 	WHY_REASON_STOOD_STILL,	   /* the thread was throttled, or the machine stood still */
 
@@ -83,7 +83,20 @@ enum why_reason_kind {
 	WHY_REASON_FILE_TIMEOUTS_ENDED, /* (as above) and both have a file mapped */
 	WHY_REASON_WROTE_MEMORY, /* (call, number: of equal sleeps, by) into that of who slept */
 	WHY_REASON_SEVERAL,	 /* of several threads not the same one */
+
+	/* What it did, where that is no name. */
+	WHY_REASON_SHARE,  /* (name, part_ns of whole_ns, inner: the next one) of its work */
+	WHY_REASON_PACKET, /* (name, object: timer, number: enum why_tcp) which a timer had sent */
+	WHY_REASON_TCP_GAVE_UP, /* (number: enum why_tcp) its timer ended the wait */
 	WHY_REASON_KINDS
+};
+
+/* What it means that a timer of TCP went off. */
+enum why_tcp {
+	WHY_TCP_NONE,
+	WHY_TCP_DELAYED_ACK,
+	WHY_TCP_SENT_AGAIN,
+	WHY_TCP_KEEP_ALIVE,
 };
 
 enum why_deed {
@@ -100,7 +113,9 @@ struct why_reason {
 	uint32_t number;
 	enum why_deed did;
 	uint32_t by_timer; /* 1: the signal came from a timer */
-	uint64_t quota_ns, period_ns;
+	uint32_t
+		found_alive; /* 1: the call did not fail, but found the process alive that it sought */
+	uint64_t part_ns, whole_ns;
 	struct why_thread who;
 	const char *call;
 	const char *object;

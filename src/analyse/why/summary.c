@@ -24,6 +24,7 @@
 struct line {
 	uint32_t parent; /* UINT32_MAX for the four sections */
 	const char *name;
+	bool is_call; /* a wait in a system call of that name */
 	uint64_t ns, count;
 	struct why_instance *longest; /* owned; a heap, the shortest first */
 	uint32_t instances;	      /* in it */
@@ -130,6 +131,7 @@ static const struct wait_memo *line_of_wait(struct summary *summary, uint32_t sl
 		return memo;
 	object = describe_object(query, slot, wait);
 	line = line_of(summary, 2, describe_in(query, wait));
+	summary->lines[line].is_call = word_is_call(query, wait->in);
 	if (*object)
 		line = line_of(summary, line, object);
 	*memo = (struct wait_memo){ .in = wait->in,
@@ -336,6 +338,7 @@ static void publish_line(struct summary *summary, uint32_t line, uint32_t depth,
 	why->lines[why->line_count++] = (struct why_line){
 		.depth = depth,
 		.name = summary->lines[line].name,
+		.is_call = summary->lines[line].is_call,
 		.ns = summary->lines[line].ns,
 		.count = summary->lines[line].count,
 	};

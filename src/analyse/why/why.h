@@ -79,6 +79,7 @@ struct why_polls {
 		*object; /* what the call was about: "fd 3 = /x"; "" = not known, NULL = as that */
 	/* Without a call: of the sleeps, those before which it did nothing; how long each of these was. */
 	uint64_t bare, bare_ns;
+	bool found_alive; /* without an error: what the call looked for is a process, still there */
 };
 
 #define WHY_CODES 8 /* places of one root that are kept */
@@ -138,7 +139,7 @@ struct why_root {
 	enum why_class class; /* of the target's own wait through which it was charged */
 	struct why_thread who;
 	const char *
-		what; /* "own code", "system call write", "clock_nanosleep", "irq 24 virtio0-req.0" */
+		what; /* "own code", "write", "clock_nanosleep", "irq 24 virtio0-req.0"; "" = see what_data */
 	const char *object; /* "/var/db/x", "sda 4096 B write", "futex 0x7f.."; "" = none */
 	/* Unknown: why; stuck: what happened instead; stopped: until what; grace: which; NULL = none. */
 	const struct why_reason *why;
@@ -160,16 +161,26 @@ struct why_root {
 	struct why_span
 		*spans; /* owned; in order of time, of one thread after the other; if asked for */
 	size_t span_count, span_cap;
+	const struct why_reason
+		*what_data; /* where 'what' is "": shares of its work, or a packet */
+	uint32_t objects;   /* 'object' is the most of so many; 0 = it is all */
+	bool is_call;	    /* 'what' is a system call */
+	bool no_name;	    /* 'object' is a descriptor of which the name is not known */
 };
+
+/* Orders over what they did, and to what; 0 = the same. */
+int why_root_compare_what(const struct why_root *a, const struct why_root *b);
+int why_root_compare_object(const struct why_root *a, const struct why_root *b);
 
 /* One hop of the chain: from the target (first) to the root (last). */
 struct why_hop {
 	struct why_thread who;
 	const char *what; /* what it was in while it waited, or what the root did */
 	const char *object;
-	const char *woken_by;	 /* how the wait of this hop ended; "" for the root */
-	uint64_t ns;		 /* time of the window charged through this hop */
-	uint64_t count;		 /* waits that were added up */
+	const char
+		*woken_by; /* how the wait of this hop ended; "" = see woken_by_data, or the root */
+	uint64_t ns;	   /* time of the window charged through this hop */
+	uint64_t count;	   /* waits that were added up */
 	struct why_thread waker; /* who ended the wait; tid 0 = hardware, unknown, or the root */
 	/* Of the root alone: as it has it; and of one that had the CPU, who waited for that. */
 	const struct why_reason *why;
@@ -204,6 +215,10 @@ struct why_hop {
 	/* Owned; NULL = none: most traces have no stacks, and there may be many hops. */
 	struct why_codes *code;	      /* where it waited; of the root: none */
 	struct why_codes *waker_code; /* where who woke it was meanwhile, at work or not */
+	const struct why_reason *what_data, *woken_by_data; /* as of a root */
+	uint32_t objects;
+	bool is_call, no_name;
+	bool woken_by_call, holding_call; /* 'woken_by', 'holding' are system calls */
 };
 
 /* One hop of a path: a wait that led on to the next hop, or to the end. */
@@ -225,6 +240,7 @@ struct why_path {
 	enum why_kind kind;
 	const char *what; /* "" where the root worked at several things */
 	const char *object;
+	uint32_t objects;	      /* as of the root */
 	const struct why_reason *why; /* as of the root */
 };
 
@@ -246,6 +262,7 @@ struct why_line {
 	uint64_t count;		 /* intervals */
 	uint32_t first_instance; /* instances of exactly this line: a run in instances[] */
 	uint32_t instance_count; /* 0 for lines that only add up others */
+	bool is_call;		 /* a wait in a system call of that name */
 };
 
 /* An uninterrupted span of the target in one state. */
@@ -324,6 +341,11 @@ struct why_wait {
 	const char *holding; /* what that one was in then; "" = not known */
 	/* What it did in this span, which may be more than it had the lock; 0 where it is the waker. */
 	struct why_did held;
+	const char *waker_in; /* 'waker_state', but for own code where that says nothing more */
+	bool in_call, waker_in_call,
+		holding_call; /* 'in', 'waker_in', 'holding' are system calls */
+	/* What 'waker_name' and 'last_waker_name' are, where they are ""; NULL = nothing. */
+	const struct why_reason *waker_data, *last_waker_data;
 };
 
 /*

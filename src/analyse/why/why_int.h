@@ -92,10 +92,18 @@ const struct stack_futex *wait_named_futex(const struct query *query, uint32_t s
 const char *describe_asked(struct query *query,
 			   const struct wait *wait); /* in vain, before it slept */
 const char *describe_actor(struct query *query, const struct actor *actor);
-const char *describe_packet(struct query *query, const struct wait *wait); /* that ended it */
-/* What it means that a connection's own timer ended it; NULL where none did. */
-const char *describe_tcp_end(struct query *query, const struct wait *wait);
+/* That ended it; "" = query_packet() tells. */
+const char *describe_packet(struct query *query, const struct wait *wait);
+/* What it means that a timer of a connection ended it, or had the packet sent that did; NULL = none did. */
+const struct why_reason *query_packet(struct query *query, const struct wait *wait);
 const char *describe_stack(struct query *query, const struct actor *actor);
+/* The same, where own code below says nothing more: without. */
+const char *describe_innermost(struct query *query, const struct actor *actor);
+bool word_is_call(const struct query *query, uint32_t word); /* a system call with a name */
+bool actor_is_call(const struct query *query, const struct actor *actor); /* it is told by one */
+bool actor_in_call(const struct query *query, const struct actor *actor); /* innermost */
+bool wait_has_no_name(const struct query *query, uint32_t slot,
+		      const struct wait *wait);			/* its fd */
 const char *describe_error(struct why *why, uint32_t error);	/* "EAGAIN" */
 bool wait_sleeps(struct query *query, const struct wait *wait); /* in nanosleep and the like */
 bool wait_halted(const struct wait *wait);			/* stopped, frozen or throttled */

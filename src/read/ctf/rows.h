@@ -6,7 +6,6 @@
 
 #include <stdint.h>
 
-struct ctf_arena;
 struct ctf_event;
 struct ctf_meta;
 struct facts;

@@ -3,15 +3,14 @@
 import { comparedRows, differenceWords } from "./compare.js";
 import { askOthers } from "./folds.js";
 import { draw, scrollToLane } from "./lanes.js";
-import { acts, around, chainsOf, endedBy, flat, pathOf, restWords, stepFrom } from "./model.js";
+import { acts, around, chainsOf, flat, pathOf, stepFrom } from "./model.js";
 import { goTo } from "./moves.js";
 import { byId, chosenWindow, keepHash, make, named, picture, selectedRow, setState, source, view } from "./state.js";
 import { duration, moment, percent } from "./time.js";
 
 function fillRow(tr, row, index) {
   const cells = [make("td"), make("td", duration(row.ns)), make("td", row.text), make("td", named(row.who))];
-  const rest = restWords(row);
-  if (rest) cells[2].append(make("span", ` ${rest}`, { class: "note" }));
+  if (row.rest) cells[2].append(make("span", ` ${row.rest}`, { class: "note" }));
   const bar = make("span", null, { class: "bar", "aria-hidden": "true" });
   bar.style.width = `${row.share * 100}%`;
   cells[0].append(bar, make("span", percent(row.share), { class: "share" }));
@@ -74,13 +73,6 @@ export function markRow() {
     tr.setAttribute("aria-selected", String(Number(tr.dataset.row) === view.row));
 }
 
-function stepWords(node) {
-  const object = node.object ? `, ${node.object}` : "";
-  const by = acts(node) ? named(node.waker) : endedBy(node.by, node.waker_name);
-  const end = node.by === "none" ? "it had not ended" : node.by === "unknown" ? "its end is unknown" : `ended by ${by}`;
-  return `${named(node.who)} waited in ${node.in}${object}, ${duration(node.end_ns - node.start_ns)}; ${end}`;
-}
-
 // The step that is selected, as a wait of a chain; null = none.
 export function stepOf() {
   const chain = view.step && picture.focus?.chains[view.step.chain];
@@ -98,7 +90,7 @@ export function fillChain(row) {
     : row.kind === "working" ? "Its own work: there is no chain of waits" : "Blue bars in the lanes show when; no chain of waits leads there";
   if (!chains.length) return;
   pathOf(chains[chosen]).forEach((node, depth) => {
-    const item = make("li"), button = make("button", stepWords(node), { type: "button" });
+    const item = make("li"), button = make("button", `${duration(node.end_ns - node.start_ns)}: ${node.text}`, { type: "button" });
     item.style.marginLeft = `${depth * 14}px`;
     if (node === picture.step || view.step && chosen === view.step.chain && depth === view.step.index) button.setAttribute("aria-current", "step");
     button.addEventListener("click", () => showStep({ chain: chosen, index: depth }));

@@ -185,11 +185,6 @@ export function flat(tree) {
   return [tree, ...tree.children.flatMap(flat)];
 }
 
-// What the sentence of a cause leaves out: the work and the object, but no bare "ran instead".
-export function restWords({ text, what, object }) {
-  return [what, object].filter((part) => part && part !== "ran instead" && !text.includes(part)).join(", ");
-}
-
 // How a wait ended, of what was no thread: the kind and its name, where that does not begin with the kind.
 export function endedBy(by, name) {
   return name.split(" ")[0] === by ? name : `${by} ${name}`.trim();

@@ -38,7 +38,8 @@
 static struct why_reason fake_lost = { .kind = WHY_REASON_UNSURE, .number = UNSURE_LOST };
 
 static struct why_root fake_roots[] = {
-	{ 1281 * MS, WHY_TIMER, WHY_HELD_UP, XORG, "clock_nanosleep", "", NULL, 42, 200 * MS },
+	{ 1281 * MS, WHY_TIMER, WHY_HELD_UP, XORG, "clock_nanosleep", "", NULL, 42, 200 * MS,
+	  .is_call = true },
 	{ 11 * MS, WHY_CPU_QUEUE, WHY_RUNS, MAKE, "ran instead", "", NULL, 3, 5010000 },
 	{ 9 * MS, WHY_DISK, WHY_HELD_UP, XORG, "vda 4096 B read", "fd 3 = /etc/X11/xorg.conf", NULL,
 	  1, 9 * MS },
@@ -48,10 +49,13 @@ static struct why_root fake_roots[] = {
 };
 
 static struct why_hop fake_chain[] = {
-	{ BUILD, "wait4", "child xinit[438]", "exit", 1281 * MS, 1, XINIT },
-	{ XINIT, "select", "fd 3 = socket to Xorg[440]", "sendmsg", 1281 * MS, 1, XORG },
-	{ XORG, "clock_nanosleep", "", "timer hrtimer_wakeup", 1281 * MS, 42, NOONE },
-	{ XORG, "clock_nanosleep", "", "", 1281 * MS, 42, NOONE },
+	{ BUILD, "wait4", "child xinit[438]", "exit", 1281 * MS, 1, XINIT, .is_call = true,
+	  .woken_by_call = true },
+	{ XINIT, "select", "fd 3 = socket to Xorg[440]", "sendmsg", 1281 * MS, 1, XORG,
+	  .is_call = true, .woken_by_call = true },
+	{ XORG, "clock_nanosleep", "", "timer hrtimer_wakeup", 1281 * MS, 42, NOONE,
+	  .is_call = true },
+	{ XORG, "clock_nanosleep", "", "", 1281 * MS, 42, NOONE, .is_call = true },
 };
 
 static struct why_line fake_lines[] = {
@@ -72,14 +76,50 @@ static struct why_instance fake_instances[] = {
 };
 
 static struct why_wait fake_waits[] = {
-	{ BEGIN + 16001000, BEGIN + 1306001000, BUILD, "wait4", "child xinit[438]", WHY_HELD_UP,
-	  WHY_WAKER_THREAD, XINIT, "exit", "", "exit", 0, -1, MS, 0, 1289 * MS, 0 },
-	{ BEGIN + 17 * MS, BEGIN + 1305 * MS, XINIT, "select", "fd 3 = socket to Xorg[440]",
-	  WHY_HELD_UP, WHY_WAKER_THREAD, XORG, "sendmsg", "", "sendmsg", 1, 0, 2 * MS, 0, 1286 * MS,
-	  0 },
+	{ BEGIN + 16001000,
+	  BEGIN + 1306001000,
+	  BUILD,
+	  "wait4",
+	  "child xinit[438]",
+	  WHY_HELD_UP,
+	  WHY_WAKER_THREAD,
+	  XINIT,
+	  "exit",
+	  "",
+	  "exit",
+	  0,
+	  -1,
+	  MS,
+	  0,
+	  1289 * MS,
+	  0,
+	  .in_call = true,
+	  .waker_in = "exit",
+	  .waker_in_call = true },
+	{ BEGIN + 17 * MS,
+	  BEGIN + 1305 * MS,
+	  XINIT,
+	  "select",
+	  "fd 3 = socket to Xorg[440]",
+	  WHY_HELD_UP,
+	  WHY_WAKER_THREAD,
+	  XORG,
+	  "sendmsg",
+	  "",
+	  "sendmsg",
+	  1,
+	  0,
+	  2 * MS,
+	  0,
+	  1286 * MS,
+	  0,
+	  .in_call = true,
+	  .waker_in = "sendmsg",
+	  .waker_in_call = true },
 	{ BEGIN + 18 * MS, BEGIN + 218 * MS, XORG, "clock_nanosleep", "", WHY_ASKED,
 	  WHY_WAKER_TIMER, NOONE, "timer hrtimer_wakeup", "hrtimer_nanosleep < do_nanosleep",
-	  "local timer interrupt < idle", 2, 1, 0, 0, 0, 0 },
+	  "local timer interrupt < idle", 2, 1, 0, 0, 0, 0, .in_call = true,
+	  .waker_in = "local timer interrupt < idle" },
 };
 
 static struct why_syscall fake_syscalls[] = {

@@ -91,6 +91,8 @@ static char *idle_text(int32_t count, bool unfold)
 			 tid % 2 ? "semaphore (by its layout) 0x7f0%d"
 				 : "semaphore (by its layout) of queue+0x%d (server)",
 			 tid);
+		thread->which.at = strlen("semaphore (by its layout)");
+		thread->which.bytes = (uint16_t)(strlen(thread->object) - thread->which.at);
 	}
 	add(stuck, 90, 91, false);
 	add(stuck, 91, 0, false);

@@ -212,6 +212,7 @@ static void what_is_missing_is_said_when_it_matters(void **unused)
 	AUTO_FREE char *text = NULL;
 
 	root.object = "fd 3";
+	root.no_name = true;
 	why.roots = &root;
 	why.root_count = 1;
 	text = printed(&why, &clean_facts, &(struct report_why_opts){ 0 });
@@ -221,9 +222,8 @@ static void what_is_missing_is_said_when_it_matters(void **unused)
 
 static void sleeping_on_request_is_no_hold_up(void **unused)
 {
-	struct why_root root = {
-		1290 * MS, WHY_TIMER, WHY_ASKED, BUILD, "nanosleep", "", NULL, 1, 0
-	};
+	struct why_root root = { 1290 * MS, WHY_TIMER, WHY_ASKED, BUILD, "nanosleep",
+				 "",	    NULL,      1,	  0,	 .is_call = true };
 	struct why why = clean_why();
 	AUTO_FREE char *text = NULL;
 
@@ -244,6 +244,7 @@ static void what_was_asked_for_in_vain_is_said(void **unused)
 				 .class = WHY_ASKED,
 				 .who = BUILD,
 				 .what = "nanosleep",
+				 .is_call = true,
 				 .object = "",
 				 .count = 1,
 				 .polls = { "flock", "EAGAIN", 29, 30 } };
@@ -330,9 +331,11 @@ static void threads_of_one_name_are_one_row(void **unused)
 /* Kinds of which each thread has a row: 100 sleepers beside others, with numbers in their names. */
 static void a_hundred_small_rows_of_one_kind_are_one_large_row(void **unused)
 {
-	struct why_root sleeper = {
-		.kind = WHY_TIMER, .class = WHY_HELD_UP, .what = "clock_nanosleep", .object = ""
-	};
+	struct why_root sleeper = { .kind = WHY_TIMER,
+				    .class = WHY_HELD_UP,
+				    .what = "clock_nanosleep",
+				    .object = "",
+				    .is_call = true };
 	static char comms[100][16];
 	struct why_root roots[128];
 	struct why why = clean_why();
@@ -459,6 +462,8 @@ static char *chain_of(size_t alike, bool unfold)
 		(void)snprintf(comms[i], sizeof(comms[i]), "req-%zu", i);
 		hops[i] = (struct why_hop){ .who = { 700 + (int32_t)i, 437, comms[i] },
 					    .what = "futex",
+					    .is_call = true,
+					    .woken_by_call = true,
 					    .object = "futex 0x10",
 					    .woken_by = "futex",
 					    .ns = MS,
@@ -467,6 +472,7 @@ static char *chain_of(size_t alike, bool unfold)
 	}
 	hops[alike].woken_by = "";
 	hops[alike].what = "own code";
+	hops[alike].is_call = false;
 	why.chain = hops;
 	why.chain_count = alike + 1;
 	return printed(&why, &clean_facts, &(struct report_why_opts){ .unfold = unfold });
@@ -479,7 +485,7 @@ static void who_was_halted_did_not_wait_in_something(void **unused)
 		{ XORG, "stopped", "", "SIGCONT", 900 * MS, 2, MAKE, .holding = "",
 		  .halted = true },
 		{ XORG, "recvfrom", "", "packet on eth0", 900 * MS, 2, MAKE, .holding = "",
-		  .by_packet = true },
+		  .by_packet = true, .is_call = true },
 		{ MAKE, "own code", "", "", 900 * MS, 2, .holding = "" },
 	};
 	const struct why why = { .target = XORG, .chain = hops, .chain_count = ARRAY_LEN(hops) };
@@ -548,6 +554,7 @@ static void a_process_is_its_threads_added_up(void **unused)
 					      .class = WHY_IDLE,
 					      .who = { 500 + (int32_t)i, 437, "pool" },
 					      .what = "epoll_wait",
+					      .is_call = true,
 					      .object = "fd 7" };
 	}
 	process.apart_count = ARRAY_LEN(apart);
@@ -623,7 +630,8 @@ static void names_from_the_trace_cannot_drive_the_terminal(void **unused)
 					1,
 					1,
 					1,
-					1 };
+					1,
+					.waker_in = "\033c" };
 	static struct why_person people[] = {
 		{ { 7, 7, "\033[2J" }, "\033[5J x", "\033", "\033.service", "", "\033[1J" },
 		{ { 8, 8, "\033[2J" }, "\033[6J \a", "\033", "\r.service", "", "\n" },

@@ -22,6 +22,9 @@
 static const struct why_reason key = { .kind = WHY_REASON_TERMINAL_KEY,
 				       .who = SSH,
 				       .name = "Ctrl-C" };
+static const struct why_reason second_share = {
+	.kind = WHY_REASON_SHARE, .name = "getdents64", .part_ns = 30, .whole_ns = 100
+};
 static const struct why_reason ended = { .kind = WHY_REASON_RECORDING_ENDED };
 
 static const struct {
@@ -65,8 +68,8 @@ static const struct {
 	  "{\"kind\":\"terminal_hung_up\"}" },
 	{ { .kind = WHY_REASON_QUOTA,
 	    .object = "/a%W",
-	    .quota_ns = 10000000,
-	    .period_ns = 100000000 },
+	    .part_ns = 10000000,
+	    .whole_ns = 100000000 },
 	  "held back by the CPU quota of cgroup /a%W, 10.0 ms in each 100 ms",
 	  "{\"kind\":\"cpu_quota\",\"object\":\"/a%W\",\"quota_ns\":10000000,\"period_ns\":"
 	  "100000000}" },
@@ -78,9 +81,27 @@ static const struct {
 	  "flock() of fd 3 = /x failed with EAGAIN until it called close()",
 	  "{\"kind\":\"call_succeeded\",\"call\":\"flock\",\"object\":\"fd 3 = /x\",\"error\":"
 	  "\"EAGAIN\",\"by\":\"close\"}" },
-	{ { .kind = WHY_REASON_SUCCEEDED, .call = "kill" },
+	{ { .kind = WHY_REASON_SUCCEEDED, .call = "kill", .found_alive = 1 },
 	  "kill() found it alive until it ended",
-	  "{\"kind\":\"call_succeeded\",\"call\":\"kill\"}" },
+	  "{\"kind\":\"call_succeeded\",\"call\":\"kill\",\"found_alive\":true}" },
+	{ { .kind = WHY_REASON_SHARE,
+	    .name = "own code",
+	    .part_ns = 61,
+	    .whole_ns = 100,
+	    .inner = &second_share },
+	  "own code 61 %, getdents64 30 %",
+	  "{\"kind\":\"share\",\"name\":\"own code\",\"ns\":61,\"of_ns\":100,\"inner\":{\"kind\":"
+	  "\"share\",\"name\":\"getdents64\",\"ns\":30,\"of_ns\":100}}" },
+	{ { .kind = WHY_REASON_PACKET,
+	    .name = "packet on lo",
+	    .object = "tcp_delack_timer",
+	    .number = WHY_TCP_DELAYED_ACK },
+	  "packet on lo, sent when timer tcp_delack_timer went off (TCP's delayed acknowledgement)",
+	  "{\"kind\":\"packet_sent_by_timer\",\"object\":\"tcp_delack_timer\",\"name\":"
+	  "\"packet on lo\",\"tcp\":\"delayed_ack\"}" },
+	{ { .kind = WHY_REASON_TCP_GAVE_UP, .number = WHY_TCP_KEEP_ALIVE },
+	  "TCP gave up: the other end answered no keep-alive",
+	  "{\"kind\":\"tcp_gave_up\",\"tcp\":\"keep_alive\"}" },
 	{ { .kind = WHY_REASON_HAD_LOCK, .call = "fcntl", .name = "EAGAIN", .who = SSH },
 	  "fcntl() failed with EAGAIN: ssh[11] had the lock",
 	  "{\"kind\":\"had_file_lock\",\"who\":{\"tid\":12,\"tgid\":11,\"comm\":\"ssh\"},\"call\":"
@@ -131,7 +152,7 @@ static void every_kind_has_a_name_and_words(void **unused)
 
 		assert_string_not_equal(words, "");
 		assert_non_null(why_reason_name(kind));
-		assert_null(strchr(words, '%'));
+		assert_true(kind == WHY_REASON_SHARE || !strchr(words, '%')); /* shares have it */
 		for (enum why_reason_kind other = WHY_REASON_NONE; other < kind; other++)
 			assert_string_not_equal(why_reason_name(kind), why_reason_name(other));
 	}

@@ -280,9 +280,10 @@ static void what_tasks_wait_for_has_a_column_of_its_own(void **unused)
 
 	begin(&shown, 24, 80);
 	assert_int_equal(top_key_press(&shown.view, 'w'), TOP_WAITS);
-	top_waits_put(&shown.view.waits, shown.view.model.lines[0].task, "futex > old");
-	top_waits_put(&shown.view.waits, shown.view.model.lines[0].task, "futex > b[7]: runs");
-	top_waits_put(&shown.view.waits, shown.view.model.lines[1].task,
+	top_waits_put(&shown.view.waits, shown.view.model.lines[0].task, false, "futex > old");
+	top_waits_put(&shown.view.waits, shown.view.model.lines[0].task, false,
+		      "futex > b[7]: runs");
+	top_waits_put(&shown.view.waits, shown.view.model.lines[1].task, true,
 		      "DEADLOCK: \033[31m > and more than there is room for");
 	draw(&shown);
 	assert_row(&shown, 4, "    PID  RUN%  CPU% DISK% COMMAND           WAITS FOR");

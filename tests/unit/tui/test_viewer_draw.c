@@ -74,7 +74,7 @@ static void where_a_cause_was_stands_above_the_lanes(void **unused)
 	viewing_draw(&viewing, 24, 80);
 	assert_string_equal(line_with(&viewing, "the chain"),
 			    "  the chain                     vvvvvvvvvvvvXvvvvvvvvvvv");
-	(void)line_with(&viewing, "> main[7] waited in futex");
+	(void)line_with(&viewing, "> 400 ns: main[7] waited in futex");
 	viewing_end(&viewing);
 }
 
@@ -118,7 +118,7 @@ static void the_wait_at_the_cursor_is_told(void **unused)
 	viewing_draw(&viewing, 24, 80);
 	(void)line_with(&viewing, ": blocked: futex, from +0.00000020 s for 400 ns");
 	(void)line_with(&viewing, "charged to: 100 % helper[8]");
-	(void)line_with(&viewing, "ended by: thread helper[8]");
+	(void)line_with(&viewing, "woken by helper[8]");
 	viewing_end(&viewing);
 }
 

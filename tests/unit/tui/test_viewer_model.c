@@ -164,7 +164,7 @@ static void the_chain_of_a_cause_leads_to_who_it_is(void **unused)
 	assert_int_equal(viewer->chain.hops[0].start_ns, 200);
 	assert_int_equal(viewer->chain.hops[0].end_ns, 600);
 	assert_non_null(strstr(viewer->chain.hops[0].words, "main[7] waited in futex"));
-	assert_non_null(strstr(viewer->chain.hops[0].words, "ended by helper[8]"));
+	assert_non_null(strstr(viewer->chain.hops[0].words, "woken by helper[8]"));
 	viewing_keys(&viewing, "0");
 	assert_true(viewer_mark_columns(viewer, slot_of(viewing.told, 7), columns));
 	for (int i = 0; i < 10; i++)
