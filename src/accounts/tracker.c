@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "accounts/list.h"
 #include "accounts/proc.h"
 #include "accounts/sample_int.h"
@@ -142,12 +143,7 @@ static int tracker_ask(struct delays_tracker *tracker, struct group *group, stru
 
 /* ---------------------------------------------------------------------- listing */
 
-static int by_tid(const void *a, const void *b)
-{
-	const struct delays_id *left = a, *right = b;
-
-	return (left->tid > right->tid) - (left->tid < right->tid);
-}
+ORDER_FUNCTION(by_tid, struct delays_id, ORDER_UP(tid));
 
 /* The threads that there are now; what is known of them is kept. */
 static void take_ids(struct group *group, const struct delays_ids *ids)

@@ -1,4 +1,5 @@
 /* text.c - formatting and parsing with integers only, so that every machine agrees. */
+#include "base/sorting.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -183,14 +184,7 @@ struct remainder {
 };
 
 /* Largest first; the earlier part first among equals. */
-static int by_left(const void *one, const void *two)
-{
-	const struct remainder *a = one, *b = two;
-
-	if (a->left != b->left)
-		return a->left > b->left ? -1 : 1;
-	return a->index < b->index ? -1 : a->index > b->index;
-}
+ORDER_FUNCTION(by_left, struct remainder, ORDER_DOWN(left), ORDER_UP(index));
 
 void text_apportion(const uint64_t *parts, size_t count, uint64_t places, uint64_t *out_places)
 {

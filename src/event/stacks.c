@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/search.h"
 
 #define TEXT_MAX 16384
@@ -80,27 +81,10 @@ void stacks_add_futex(struct stacks *stacks, const struct stack_futex *futex)
 	kept->module = stacks_keep(stacks, futex->module);
 }
 
-static int compare_waits(const void *a, const void *b)
-{
-	const struct stack_wait *x = a, *y = b;
+ORDER_FUNCTION(compare_waits, struct stack_wait, ORDER_UP(tid), ORDER_UP(end_ns), ORDER_UP(stack));
 
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns < y->end_ns ? -1 : 1;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
-}
-
-static int compare_samples(const void *a, const void *b)
-{
-	const struct stack_sample *x = a, *y = b;
-
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
-}
+ORDER_FUNCTION(compare_samples, struct stack_sample, ORDER_UP(tid), ORDER_UP(time_ns),
+	       ORDER_UP(stack));
 
 size_t stacks_first_sample(const struct stacks *stacks, int32_t tid, uint64_t time_ns)
 {

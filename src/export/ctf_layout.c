@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "read/format_text.h"
 #include "fields/print.h"
 #include "read/read.h"
@@ -57,14 +58,7 @@ static enum shape ctf_layout_shape_of(const struct print_event *kind,
 	return field->is_array ? SHAPE_ARRAY : SHAPE_NUMBER;
 }
 
-static int by_offset(const void *a, const void *b)
-{
-	const struct member *x = a, *y = b;
-
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return x->shape < y->shape ? -1 : x->shape > y->shape;
-}
+ORDER_FUNCTION(by_offset, struct member, ORDER_UP(offset), ORDER_UP(shape));
 
 static bool ctf_layout_is_taken(const struct ctf_layout *layout, uint32_t count, const char *name)
 {

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "event/event.h"
 #include "event/facts.h"
 #include "proc/fdname.h"
@@ -177,12 +178,7 @@ static void read_sockets(struct dump *dump)
 	sockets_join(&dump->sockets, &owners);
 }
 
-static int compare_calls(const void *a, const void *b)
-{
-	const struct opened_call *x = a, *y = b;
-
-	return (x->tid > y->tid) - (x->tid < y->tid);
-}
+ORDER_FUNCTION(compare_calls, struct opened_call, ORDER_UP(tid));
 
 /* As of then: it waits in it since, or not any more. */
 static bool add_last_call(const struct dump *dump, struct fact_thread *thread)

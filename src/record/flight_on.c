@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/text.h"
 #include "proc/proc.h"
 #include "record/flight_count.h"
@@ -409,12 +410,7 @@ struct flight_ask {
 	struct flight_seen *out_seen;
 };
 
-static int compare_seen(const void *a, const void *b)
-{
-	const struct flight_seen *x = a, *y = b;
-
-	return (x->tid > y->tid) - (x->tid < y->tid);
-}
+ORDER_FUNCTION(compare_seen, struct flight_seen, ORDER_UP(tid));
 
 /* In the same wait as at the look before? Then it began there. */
 static void join_seen(const struct flight_scan *scan, struct flight_seen *seen, uint64_t now_ns)

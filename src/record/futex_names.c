@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/text.h"
 #include "event/stacks.h"
 #include "record/images.h"
@@ -182,16 +183,8 @@ void futex_names_add(struct futex_names *names, const struct futex_files *files,
 
 /* ------------------------------------------------------------------ all of a process */
 
-static int compare_names(const void *a, const void *b)
-{
-	const struct futex_name *x = a, *y = b;
-
-	if (x->told.address != y->told.address)
-		return x->told.address < y->told.address ? -1 : 1;
-	if (x->told.from_ns != y->told.from_ns)
-		return x->told.from_ns < y->told.from_ns ? -1 : 1;
-	return x->told.stack < y->told.stack ? -1 : x->told.stack > y->told.stack;
-}
+ORDER_FUNCTION(compare_names, struct futex_name, ORDER_UP(told.address), ORDER_UP(told.from_ns),
+	       ORDER_UP(told.stack));
 
 /* A path, and the last part of it, as one of them has only that. */
 static bool is_tail(const char *path, const char *tail)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "accounts/proc.h"
 #include "store/manifest.h"
 
@@ -155,12 +156,7 @@ static struct manifest_throttle since(const struct quotas *then,
 	return more;
 }
 
-static int longest_first(const void *a, const void *b)
-{
-	const struct manifest_throttle *x = a, *y = b;
-
-	return (x->ns < y->ns) - (x->ns > y->ns);
-}
+ORDER_FUNCTION(longest_first, struct manifest_throttle, ORDER_DOWN(ns));
 
 void quotas_end(const struct quotas *quotas, struct manifest *manifest)
 {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "event/facts.h"
 #include "state/state.h"
 #include "state/state_int.h"
@@ -101,16 +102,7 @@ static void snapshot_put_thread(struct snapshot *snapshot, const struct thread *
 	}
 }
 
-static int by_epoll(const void *a, const void *b)
-{
-	const struct fact_epoll *x = a, *y = b;
-
-	if (x->tgid != y->tgid)
-		return x->tgid < y->tgid ? -1 : 1;
-	if (x->epoll != y->epoll)
-		return x->epoll < y->epoll ? -1 : 1;
-	return x->target < y->target ? -1 : x->target > y->target;
-}
+ORDER_FUNCTION(by_epoll, struct fact_epoll, ORDER_UP(tgid), ORDER_UP(epoll), ORDER_UP(target));
 
 static void put_fds(struct snapshot *snapshot, const struct process *process)
 {

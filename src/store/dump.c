@@ -19,6 +19,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "event/event.h"
 #include "event/facts.h"
 #include "store/file.h"
@@ -457,18 +458,8 @@ static void read_lines(struct reader *reader, int fd, char *buffer)
 		facts_note_damage(reader->facts, "%s: the last line is cut", reader->path);
 }
 
-static int compare_fds(const void *left, const void *right)
-{
-	const struct fact_fd *a = left, *b = right;
-
-	if (a->tgid != b->tgid)
-		return a->tgid < b->tgid ? -1 : 1;
-	if (a->fd != b->fd)
-		return a->fd < b->fd ? -1 : 1;
-	if (a->inode != b->inode)
-		return a->inode < b->inode ? -1 : 1;
-	return strcmp(a->name, b->name);
-}
+ORDER_FUNCTION(compare_fds, struct fact_fd, ORDER_UP(tgid), ORDER_UP(fd), ORDER_UP(inode),
+	       ORDER_TEXT(name));
 
 /* Append what was collected to the array of the facts. */
 static void hand_over(struct facts *facts, const struct kind *kind, struct rows *rows)

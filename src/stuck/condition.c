@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/text.h"
 #include "stuck/stuck.h"
 
@@ -110,16 +111,7 @@ struct waiter {
 };
 
 /* By what they wait for; of those, longest first. */
-static int compare_waiters(const void *left, const void *right)
-{
-	const struct waiter *a = left, *b = right;
-
-	if (a->end != b->end)
-		return a->end < b->end ? -1 : 1;
-	if (a->since_ns != b->since_ns)
-		return a->since_ns < b->since_ns ? -1 : 1;
-	return (a->tid > b->tid) - (a->tid < b->tid);
-}
+ORDER_FUNCTION(compare_waiters, struct waiter, ORDER_UP(end), ORDER_UP(since_ns), ORDER_UP(tid));
 
 static size_t find_waiters(uint64_t least_ns, const struct stuck *stuck, struct waiter *waiters)
 {

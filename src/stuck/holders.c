@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/search.h"
 #include "proc/proc.h"
 #include "stuck/look.h"
@@ -196,14 +197,7 @@ static void read_table(struct holders *holders, int proc_fd, struct worker *work
 	table_job_free(&job->job);
 }
 
-static int by_key(const void *left, const void *right)
-{
-	const struct holder *a = left, *b = right;
-
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	return (a->tgid > b->tgid) - (a->tgid < b->tgid);
-}
+ORDER_FUNCTION(by_key, struct holder, ORDER_UP(key), ORDER_UP(tgid));
 
 void holders_make(struct holders *holders, int proc_fd, struct worker *worker, uint64_t budget_ns)
 {

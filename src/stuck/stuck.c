@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "proc/proc.h"
 #include "stuck/cgroups.h"
 #include "stuck/clock.h"
@@ -116,14 +117,7 @@ static void stuck_add_thread(struct stuck *stuck, const struct snap *first,
 	}
 }
 
-static int thread_by_number(const void *left, const void *right)
-{
-	const struct stuck_thread *a = left, *b = right;
-
-	if (a->tgid != b->tgid)
-		return a->tgid < b->tgid ? -1 : 1;
-	return (a->tid > b->tid) - (a->tid < b->tid);
-}
+ORDER_FUNCTION(thread_by_number, struct stuck_thread, ORDER_UP(tgid), ORDER_UP(tid));
 
 static void add_since(struct stuck *stuck, const struct snap *snap)
 {

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/sorting.h"
 #include "base/search.h"
 
 #define FILE_BYTES_MAX ((size_t)64 << 20)
@@ -195,14 +196,7 @@ void jit_names_read_dump(struct jit_names *names, int fd)
 
 /* ------------------------------------------------------------------ finding */
 
-static int compare_entries(const void *a, const void *b)
-{
-	const struct jit_entry *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
-}
+ORDER_FUNCTION(compare_entries, struct jit_entry, ORDER_UP(start), ORDER_UP(number));
 
 static const struct jit_entry *jit_entry_of(struct jit_names *names, uint64_t address)
 {

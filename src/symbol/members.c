@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/search.h"
 
 #define DIES_MAX	4000000u /* that are looked at in a file */
@@ -125,14 +126,7 @@ static void members_read_unit(struct members *members, Dwarf_Die *unit)
 	}
 }
 
-static int compare_members(const void *a, const void *b)
-{
-	const struct member_variable *x = a, *y = b;
-
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->die.addr < y->die.addr ? -1 : x->die.addr > y->die.addr;
-}
+ORDER_FUNCTION(compare_members, struct member_variable, ORDER_UP(address), ORDER_UP(die.addr));
 
 static void members_read(struct members *members)
 {

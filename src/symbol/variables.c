@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/search.h"
 #include "symbol/members.h"
 #include "symbol/unwind_int.h"
@@ -33,14 +34,7 @@ struct variables {
 
 /* ------------------------------------------------------------------ symbols */
 
-static int compare_symbols(const void *a, const void *b)
-{
-	const struct variable_symbol *x = a, *y = b;
-
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->index < y->index ? -1 : x->index > y->index;
-}
+ORDER_FUNCTION(compare_symbols, struct variable_symbol, ORDER_UP(address), ORDER_UP(index));
 
 /* Its data is loaded, and can be written to, from 'address' up to the end of its segment: no further. */
 static bool segment_of(Elf *elf, uint64_t address, GElf_Phdr *out_header)

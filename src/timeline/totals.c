@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "timeline/timeline.h"
 
 enum wait_kind wait_kind(const struct wait *wait)
@@ -145,12 +146,7 @@ void totals_subtract(struct totals *totals, const struct totals *before)
 	}
 }
 
-static int compare_totals_rows(const void *a, const void *b)
-{
-	const struct total *x = a, *y = b;
-
-	return x->key < y->key ? -1 : x->key > y->key;
-}
+ORDER_FUNCTION(compare_totals_rows, struct total, ORDER_UP(key));
 
 void totals_sort(struct totals *totals)
 {

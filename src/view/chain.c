@@ -6,6 +6,7 @@
 
 #include "analyse/why/why.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/search.h"
 #include "view/verdict.h"
 
@@ -137,14 +138,7 @@ struct own {
 	uint32_t index;
 };
 
-static int compare_own(const void *a, const void *b)
-{
-	const struct own *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return x->index < y->index ? -1 : x->index > y->index;
-}
+ORDER_FUNCTION(compare_own, struct own, ORDER_DOWN(ns), ORDER_UP(index));
 
 uint32_t view_chains(const struct why *why, const struct why_root *root, uint32_t *out_waits,
 		     uint32_t most)

@@ -10,6 +10,7 @@
 #include "ask/loaded.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "timeline/timeline.h"
 #include "view/answer_int.h"
 #include "view/lanes.h"
@@ -39,12 +40,7 @@ static int32_t tgid_of(const struct tl_thread *thread)
 	return thread->kernel ? 0 : thread_process(thread);
 }
 
-static int compare_tgids(const void *a, const void *b)
-{
-	const struct process *x = a, *y = b;
-
-	return x->tgid < y->tgid ? -1 : x->tgid > y->tgid;
-}
+ORDER_FUNCTION(compare_tgids, struct process, ORDER_UP(tgid));
 
 static struct process *find(const struct tree *tree, int32_t tgid)
 {

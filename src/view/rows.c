@@ -6,6 +6,7 @@
 #include "ask/loaded.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "timeline/timeline.h"
 #include "view/answer_int.h"
 #include "view/lanes.h"
@@ -16,14 +17,7 @@ struct busy {
 	uint32_t slot;
 };
 
-static int compare_busy(const void *a, const void *b)
-{
-	const struct busy *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return x->slot < y->slot ? -1 : x->slot > y->slot;
-}
+ORDER_FUNCTION(compare_busy, struct busy, ORDER_DOWN(ns), ORDER_UP(slot));
 
 /* Working or interrupted. */
 static uint64_t busy_ns(const struct timeline *timeline, uint32_t slot, uint64_t start_ns,

@@ -7,6 +7,7 @@
 
 #include "analyse/others/others.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/text.h"
 #include "view/answer_int.h"
 #include "view/others.h"
@@ -47,16 +48,8 @@ struct candidate {
 	size_t index;
 };
 
-static int compare_candidates(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-
-	if (x->lane->group != y->lane->group)
-		return x->lane->group < y->lane->group ? -1 : 1;
-	if (x->size != y->size)
-		return x->size < y->size ? 1 : -1;
-	return x->index < y->index ? -1 : x->index > y->index;
-}
+ORDER_FUNCTION(compare_candidates, struct candidate, ORDER_UP(lane->group), ORDER_DOWN(size),
+	       ORDER_UP(index));
 
 static int compare_saved_rows(const void *a, const void *b)
 {

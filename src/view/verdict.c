@@ -9,6 +9,7 @@
 #include "ask/loaded.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "event/facts.h"
 #include "report/why.h"
 #include "report/why_reason.h"
@@ -218,14 +219,7 @@ struct own_wait {
 	size_t index;
 };
 
-static int compare_own(const void *a, const void *b)
-{
-	const struct own_wait *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return x->index < y->index ? -1 : x->index > y->index;
-}
+ORDER_FUNCTION(compare_own, struct own_wait, ORDER_DOWN(ns), ORDER_UP(index));
 
 /* Each with what its waker did meanwhile, and so on: a list with depths. */
 static void put_waits(struct json *json, const struct view *view, const struct why *told)

@@ -31,11 +31,11 @@ const tests = {
   },
   "names that are cut keep the number of the thread"() {
     const room = (width) => (text) => text.length <= width;
-    assert.equal(cutName("convoy-waiter[144]", room(18)), "convoy-waiter[144]");
-    assert.equal(cutName("convoy-waiter[144]", room(12)), "convoy…[144]");
-    assert.equal(cutName("convoy-waiter[144]", room(6)), "[144]");
-    assert.equal(cutName("Disks: 25", room(6)), "Disks…");
-    assert.equal(cutName("convoy-waiter[144]", room(2)), "");
+    assert.equal(cutName("convoy-waiter[144]", 144, room(18)), "convoy-waiter[144]");
+    assert.equal(cutName("convoy-waiter[144]", 144, room(12)), "convoy…[144]");
+    assert.equal(cutName("convoy-waiter[144]", 144, room(6)), "[144]");
+    assert.equal(cutName("Disks: 25", undefined, room(6)), "Disks…");
+    assert.equal(cutName("convoy-waiter[144]", 144, room(2)), "");
   },
   "of many lanes those in sight are asked for first"() {
     const rows = Array.from({ length: 100 }, (unused, i) => ({ id: `t${i}`, top: i * 30, height: 24 }));

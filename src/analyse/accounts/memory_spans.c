@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/search.h"
 #include "event/event.h"
 #include "event/memory_event.h"
@@ -75,16 +76,7 @@ void memory_spans_feed(struct memory_spans *spans, const struct event *event)
 		map_put(&spans->open, key, event->time_ns);
 }
 
-static int by_thread(const void *a, const void *b)
-{
-	const struct memory_span *x = a, *y = b;
-
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->class != y->class)
-		return x->class < y->class ? -1 : 1;
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
+ORDER_FUNCTION(by_thread, struct memory_span, ORDER_UP(tid), ORDER_UP(class), ORDER_UP(start_ns));
 
 void memory_spans_end(struct memory_spans *spans)
 {

@@ -9,16 +9,10 @@
 
 #include "analyse/check/check_int.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/search.h"
 
-static int by_end(const void *a, const void *b)
-{
-	const struct check_hole *left = a, *right = b;
-
-	if (left->until_ns != right->until_ns)
-		return left->until_ns < right->until_ns ? -1 : 1;
-	return (left->since_ns > right->since_ns) - (left->since_ns < right->since_ns);
-}
+ORDER_FUNCTION(by_end, struct check_hole, ORDER_UP(until_ns), ORDER_UP(since_ns));
 
 void check_holes_init(struct check_holes *holes, const struct check_hole *all, size_t count,
 		      bool is_user)

@@ -5,6 +5,7 @@
 #include "analyse/check/check_int.h"
 #include "analyse/why/why.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 
 static int by_status(const void *a, const void *b)
 {
@@ -21,16 +22,8 @@ static int by_status(const void *a, const void *b)
 	return (left->constraint > right->constraint) - (left->constraint < right->constraint);
 }
 
-static int by_count(const void *a, const void *b)
-{
-	const struct check_unexpected *left = a, *right = b;
-
-	if (left->count != right->count)
-		return left->count > right->count ? -1 : 1;
-	if (left->state != right->state)
-		return left->state < right->state ? -1 : 1;
-	return (left->pattern > right->pattern) - (left->pattern < right->pattern);
-}
+ORDER_FUNCTION(by_count, struct check_unexpected, ORDER_DOWN(count), ORDER_UP(state),
+	       ORDER_UP(pattern));
 
 static void list_unexpected(struct check *check)
 {

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/text.h"
 #include "base/names.h"
 #include "base/search.h"
@@ -110,14 +111,7 @@ static const struct module *modules_of(struct lock_names *names, uint32_t proces
 	return *out_count ? &names->modules[low] : NULL;
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct symbol *x = a, *y = b;
-
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
+ORDER_FUNCTION(by_address, struct symbol, ORDER_UP(address), ORDER_TEXT(name));
 
 /* Marks that the linker sets: no variable begins there. */
 static bool is_mark(const char *name)

@@ -9,6 +9,7 @@
 #include "analyse/locks/locks.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/search.h"
 #include "event/source.h"
 
@@ -60,16 +61,8 @@ static void keep_module(void *context, uint32_t process, const struct ev_user_lo
 	lock_names_add(((struct lock_owners *)context)->names, process, module);
 }
 
-static int by_thread_and_time(const void *a, const void *b)
-{
-	const struct kept_wait *x = a, *y = b;
-
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
-}
+ORDER_FUNCTION(by_thread_and_time, struct kept_wait, ORDER_UP(tid), ORDER_UP(start_ns),
+	       ORDER_UP(end_ns));
 
 int lock_owners_new(struct source *source, uint64_t end_ns, struct lock_owners **out_owners,
 		    struct err *err)

@@ -8,6 +8,7 @@
 #include "analyse/check/check.h"
 #include "analyse/others/others_int.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "event/event.h"
 #include "event/facts.h"
 #include "model/model.h"
@@ -96,14 +97,7 @@ static int compare_lengths(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-static int compare_begins(const void *a, const void *b)
-{
-	const struct other_span *x = a, *y = b;
-
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
-}
+ORDER_FUNCTION(compare_begins, struct other_span, ORDER_UP(start_ns), ORDER_UP(end_ns));
 
 /* The longest stay. */
 static void thin_spans(struct other_lane *lane, size_t most)
@@ -575,16 +569,8 @@ void others_add_pressure(struct others *others, const struct recorded *recorded)
 
 /* ---------------------------------------------------------------------- the end */
 
-static int compare_lanes(const void *a, const void *b)
-{
-	const struct other_lane *x = a, *y = b;
-
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	if (x->weight != y->weight)
-		return x->weight < y->weight ? 1 : -1;
-	return strcmp(x->label, y->label);
-}
+ORDER_FUNCTION(compare_lanes, struct other_lane, ORDER_UP(group), ORDER_DOWN(weight),
+	       ORDER_TEXT(label));
 
 void others_end(struct others *others, uint64_t end_ns)
 {

@@ -8,6 +8,7 @@
 #include "analyse/stats/breakdown_int.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "event/event.h"
 #include "event/source.h"
 
@@ -372,14 +373,7 @@ static int compare_lines(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static int compare_irqs(const void *a, const void *b)
-{
-	const struct breakdown_irq *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
+ORDER_FUNCTION(compare_irqs, struct breakdown_irq, ORDER_DOWN(ns), ORDER_TEXT(name));
 
 /* The same sums, three ways. */
 static bool check(const struct breakdown *result)

@@ -10,6 +10,7 @@
 
 #include "analyse/stats/breakdown_int.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 
 /* A wait that a thread outside of the process ended. */
 struct helped {
@@ -89,16 +90,7 @@ void others_add_wait(struct breakdown_query *query, uint32_t slot, const struct 
 
 /* ------------------------------------------------------------------- others */
 
-static int compare_helps(const void *a, const void *b)
-{
-	const struct helped *x = a, *y = b;
-
-	if (x->slot != y->slot)
-		return x->slot < y->slot ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
-}
+ORDER_FUNCTION(compare_helps, struct helped, ORDER_UP(slot), ORDER_UP(start_ns), ORDER_UP(end_ns));
 
 static void other_add_span(struct breakdown_query *query, struct breakdown_other *other,
 			   uint32_t slot, uint64_t start_ns, uint64_t end_ns)

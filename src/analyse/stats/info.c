@@ -6,6 +6,7 @@
 
 #include "analyse/stats/info_int.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "event/facts.h"
 
 #define CPUS 65536u
@@ -175,21 +176,9 @@ static void add_type(struct info *info, size_t *cap, char *title, uint64_t count
 	info->types[info->type_count++] = (struct info_type){ title, count, type };
 }
 
-static int more_first(const void *left, const void *right)
-{
-	const struct info_type *a = left, *b = right;
+ORDER_FUNCTION(more_first, struct info_type, ORDER_DOWN(count), ORDER_TEXT(title));
 
-	if (a->count != b->count)
-		return a->count < b->count ? 1 : -1;
-	return strcmp(a->title, b->title);
-}
-
-static int by_title(const void *left, const void *right)
-{
-	const struct info_type *a = left, *b = right;
-
-	return strcmp(a->title, b->title);
-}
+ORDER_FUNCTION(by_title, struct info_type, ORDER_TEXT(title));
 
 /* Traces that were read as one each have a kind of that name: they are one type. */
 static void join_types(struct info *info)

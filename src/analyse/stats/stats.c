@@ -7,6 +7,7 @@
 #include "analyse/stats/stats_int.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "event/facts.h"
 
 const char *stats_by_name(enum stats_by by)
@@ -103,25 +104,10 @@ static void fill_sums(struct stats_sums *sums, const struct totals *totals)
 
 /* ------------------------------------------------------------- system calls */
 
-static int compare_calls(const void *a, const void *b)
-{
-	const struct stats_call *x = a, *y = b;
+ORDER_FUNCTION(compare_calls, struct stats_call, ORDER_DOWN(ns), ORDER_DOWN(count),
+	       ORDER_TEXT(name));
 
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	if (x->count != y->count)
-		return x->count < y->count ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
-
-static int compare_errors(const void *a, const void *b)
-{
-	const struct stats_error *x = a, *y = b;
-
-	if (x->count != y->count)
-		return x->count < y->count ? 1 : -1;
-	return x->code < y->code ? -1 : x->code > y->code;
-}
+ORDER_FUNCTION(compare_errors, struct stats_error, ORDER_DOWN(count), ORDER_UP(code));
 
 static void add_error(struct stats_query *query, struct stats_call *call, const struct total *row)
 {
@@ -222,14 +208,7 @@ static void fill_calls(struct stats_query *query, struct stats_row *out_row,
 
 /* --------------------------------------------------------------- interrupts */
 
-static int compare_irqs(const void *a, const void *b)
-{
-	const struct stats_irq *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
+ORDER_FUNCTION(compare_irqs, struct stats_irq, ORDER_DOWN(ns), ORDER_TEXT(name));
 
 static void fill_irqs(struct stats_query *query, struct stats_row *out_row,
 		      const struct totals *totals)

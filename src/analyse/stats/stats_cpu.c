@@ -5,6 +5,7 @@
 #include "analyse/stats/stats_int.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "event/event.h"
 #include "event/source.h"
 
@@ -116,14 +117,7 @@ static void add_type(struct stats *stats, size_t *cap, const char *name, uint64_
 	stats->event_sum += count;
 }
 
-static int compare_events(const void *a, const void *b)
-{
-	const struct stats_event *x = a, *y = b;
-
-	if (x->count != y->count)
-		return x->count < y->count ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
+ORDER_FUNCTION(compare_events, struct stats_event, ORDER_DOWN(count), ORDER_TEXT(name));
 
 static void name_types(struct census *census, struct stats *stats)
 {

@@ -21,6 +21,7 @@
 
 #include "analyse/why/asks_int.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/search.h"
 
 #define CHILD_WAITS 64u /* of one that does nothing but sleep: it has to be loaded, too */
@@ -39,16 +40,7 @@ struct asks_child {
 	uint64_t birth_ns;
 };
 
-static int by_birth(const void *left, const void *right)
-{
-	const struct asks_child *a = left, *b = right;
-
-	if (a->of != b->of)
-		return a->of < b->of ? -1 : 1;
-	if (a->birth_ns != b->birth_ns)
-		return a->birth_ns < b->birth_ns ? -1 : 1;
-	return (a->slot > b->slot) - (a->slot < b->slot);
-}
+ORDER_FUNCTION(by_birth, struct asks_child, ORDER_UP(of), ORDER_UP(birth_ns), ORDER_UP(slot));
 
 static void find_children(struct query *query, struct asks_runs *runs)
 {

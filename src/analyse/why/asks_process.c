@@ -12,6 +12,7 @@
 
 #include "analyse/why/asks_int.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/search.h"
 
 #define ASKS_MAX  200000u
@@ -37,14 +38,7 @@ void process_asks_fini(struct asks_runs *runs)
 	map_fini(&runs->by_tgid);
 }
 
-static int by_end(const void *left, const void *right)
-{
-	const struct ask *a = left, *b = right;
-
-	if (a->end_ns != b->end_ns)
-		return a->end_ns < b->end_ns ? -1 : 1;
-	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+ORDER_FUNCTION(by_end, struct ask, ORDER_UP(end_ns), ORDER_UP(start_ns));
 
 void asks_calls_begin(struct asks_calls *calls, struct query *query, uint32_t slot)
 {

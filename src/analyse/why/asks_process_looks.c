@@ -21,6 +21,7 @@
 
 #include "analyse/why/asks_int.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/search.h"
 
 #define LOOKS_MAX 400000u /* of a process */
@@ -61,16 +62,7 @@ void process_looks_fini(struct asks_runs *runs)
 	map_fini(&runs->looks_by_tgid);
 }
 
-static int by_end(const void *left, const void *right)
-{
-	const struct process_look *a = left, *b = right;
-
-	if (a->end_ns != b->end_ns)
-		return a->end_ns < b->end_ns ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	return (a->about > b->about) - (a->about < b->about);
-}
+ORDER_FUNCTION(by_end, struct process_look, ORDER_UP(end_ns), ORDER_UP(start_ns), ORDER_UP(about));
 
 static void add_looks(struct query *query, uint32_t slot, struct process_looks *process)
 {

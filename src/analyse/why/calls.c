@@ -6,6 +6,7 @@
 
 #include "analyse/why/why_int.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 
 struct harmless {
 	const char *name;
@@ -160,12 +161,7 @@ static const struct harmless calls[] = {
 	{ "waitid", CALL_LOOKS | CALL_QUIET },
 };
 
-static int by_name(const void *left, const void *right)
-{
-	const struct harmless *a = left, *b = right;
-
-	return strcmp(a->name, b->name);
-}
+ORDER_FUNCTION(by_name, struct harmless, ORDER_TEXT(name));
 
 bool call_is(struct query *query, uint32_t call, enum call_as as)
 {

@@ -5,6 +5,7 @@
 #include "analyse/why/charge_int.h"
 #include "analyse/why/why_int.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/search.h"
 #include "event/facts.h"
 #include "event/stacks.h"
@@ -139,14 +140,7 @@ void code_node(const struct query *query, struct node *node, uint32_t slot, cons
 
 /* ------------------------------------------------------------------ spans of work */
 
-static int compare_spans(const void *a, const void *b)
-{
-	const struct why_work_span *x = a, *y = b;
-
-	if (x->slot != y->slot)
-		return x->slot < y->slot ? -1 : 1;
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
+ORDER_FUNCTION(compare_spans, struct why_work_span, ORDER_UP(slot), ORDER_UP(start_ns));
 
 void code_span(const struct query *query, uint32_t slot, const struct tl_interval *in)
 {

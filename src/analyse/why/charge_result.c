@@ -6,6 +6,7 @@
 #include "analyse/why/why_int.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/sorting.h"
 
 #define PARTS 6 /* of a thread's work that are named */
 
@@ -55,14 +56,7 @@ static const struct why_reason *reason_at(const struct charged *charged, uint32_
 	return why_reason_at(charged->query->why, id);
 }
 
-static int compare_parts(const void *a, const void *b)
-{
-	const struct part *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
+ORDER_FUNCTION(compare_parts, struct part, ORDER_DOWN(ns), ORDER_UP(id));
 
 /* One word, or shares, largest first, where no part is nearly all. */
 static void name_work(const struct charged *charged, struct root *root)

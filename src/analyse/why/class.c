@@ -9,6 +9,7 @@
 #include "analyse/accounts/memory_spans.h"
 #include "analyse/why/why_int.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 
 const char *why_class_words(uint32_t classes)
 {
@@ -61,14 +62,7 @@ static void add_states(const struct query *query, struct spans *spans)
 	}
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct tl_interval *x = a, *y = b;
-
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
-}
+ORDER_FUNCTION(by_start, struct tl_interval, ORDER_UP(start_ns), ORDER_UP(end_ns));
 
 /* Compaction within reclaim is one span. */
 static void join_overlaps(struct spans *spans)

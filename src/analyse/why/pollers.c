@@ -24,6 +24,7 @@
 #include "analyse/why/why_int.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/search.h"
 
 #define LOOK_NS	    500000u
@@ -78,14 +79,7 @@ void shared_sets_free(struct shared_sets *sets)
 
 /* ------------------------------------------------------------------- the turns */
 
-static int by_begin(const void *left, const void *right)
-{
-	const struct turn *a = left, *b = right;
-
-	if (a->begin_ns != b->begin_ns)
-		return a->begin_ns < b->begin_ns ? -1 : 1;
-	return a->slot < b->slot ? -1 : a->slot > b->slot;
-}
+ORDER_FUNCTION(by_begin, struct turn, ORDER_UP(begin_ns), ORDER_UP(slot));
 
 static void add_turns(struct query *query, struct shared_set *set, uint32_t slot, uint32_t number)
 {

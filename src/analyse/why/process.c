@@ -10,6 +10,7 @@
 #include "analyse/why/why_int.h"
 #include "analyse/why/worst.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "timeline/timeline.h"
 
 #define FIRST_ROWS 10 /* as many as a report has: the first of them is compared with */
@@ -404,14 +405,7 @@ static bool is_same_part(const struct why_root *a, const struct why_root *b, int
 	       (why_kind_works(a->kind) || why_root_compare_what(a, b) == 0);
 }
 
-static int by_part(const void *a, const void *b)
-{
-	const struct why_differs *x = a, *y = b;
-
-	if (x->root.ns != y->root.ns)
-		return x->root.ns > y->root.ns ? -1 : 1;
-	return x->who.tid < y->who.tid ? -1 : x->who.tid > y->who.tid;
-}
+ORDER_FUNCTION(by_part, struct why_differs, ORDER_DOWN(root.ns), ORDER_UP(who.tid));
 
 /* Threads that the first row of the sum does not tell of. */
 static void find_differing(struct adding *adding, struct why_process *process)

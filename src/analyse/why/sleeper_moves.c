@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/search.h"
 #include "event/event.h"
 
@@ -42,14 +43,7 @@ void moved_feed(struct moved *moved, const struct event *event)
 	}
 }
 
-static int by_thread(const void *a, const void *b)
-{
-	const struct move *x = a, *y = b;
-
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
-}
+ORDER_FUNCTION(by_thread, struct move, ORDER_UP(tid), ORDER_UP(time_ns));
 
 void moved_end(struct moved *moved)
 {

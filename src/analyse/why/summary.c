@@ -13,6 +13,7 @@
 #include "analyse/why/why_int.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "event/facts.h"
 #include "timeline/totals.h"
 
@@ -318,14 +319,7 @@ struct order {
 	const char *name;
 };
 
-static int compare_order(const void *a, const void *b)
-{
-	const struct order *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
+ORDER_FUNCTION(compare_order, struct order, ORDER_DOWN(ns), ORDER_TEXT(name));
 
 /* Append 'line' and, under it, its children, largest first. 'place' maps old to new numbers. */
 static void publish_line(struct summary *summary, uint32_t line, uint32_t depth, uint32_t *place)
@@ -386,14 +380,7 @@ static void publish_instances(struct summary *summary, const uint32_t *place)
 	free(line_at);
 }
 
-static int compare_calls(const void *a, const void *b)
-{
-	const struct why_syscall *x = a, *y = b;
-
-	if (x->count != y->count)
-		return x->count < y->count ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
+ORDER_FUNCTION(compare_calls, struct why_syscall, ORDER_DOWN(count), ORDER_TEXT(name));
 
 static void publish_calls(struct summary *summary)
 {

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "event/facts.h"
 #include "store/file.h"
 
@@ -299,14 +300,7 @@ size_t ctf_index_add(struct ctf_index *index, const char *path, const struct ctf
 
 /* ------------------------------------------------------------------ order */
 
-static int ctf_packets_by_begin(const void *a, const void *b)
-{
-	const struct ctf_packet *x = a, *y = b;
-
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
-}
+ORDER_FUNCTION(ctf_packets_by_begin, struct ctf_packet, ORDER_UP(begin_ns), ORDER_UP(order));
 
 /* How many events were dropped since the packet before; a counter may wrap. */
 static uint64_t dropped(const struct ctf_packet *before, const struct ctf_packet *packet)

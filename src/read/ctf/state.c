@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/sorting.h"
 #include "event/facts.h"
 #include "read/ctf/lane.h"
 #include "read/ctf/meta.h"
@@ -269,19 +270,9 @@ static const struct ctf_state_list *ctf_state_list_of(const struct formats *form
 	return NULL;
 }
 
-static int ctf_state_by_address(const void *a, const void *b)
-{
-	const struct fact_symbol *x = a, *y = b;
+ORDER_FUNCTION(ctf_state_by_address, struct fact_symbol, ORDER_UP(address));
 
-	return x->address < y->address ? -1 : x->address > y->address;
-}
-
-static int ctf_state_by_nr(const void *a, const void *b)
-{
-	const struct fact_name *x = a, *y = b;
-
-	return x->nr < y->nr ? -1 : x->nr > y->nr;
-}
+ORDER_FUNCTION(ctf_state_by_nr, struct fact_name, ORDER_UP(nr));
 
 /* Analyses rely on the order; as it was written it stays, where it is right. */
 static void ctf_state_put_in_order(struct facts *facts)

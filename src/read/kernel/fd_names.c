@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/search.h"
 #include "event/event.h"
 #include "event/facts.h"
@@ -163,14 +164,7 @@ static void index_records(struct fd_names *names, size_t bytes, size_t at, struc
 				  bytes);
 }
 
-static int fd_name_by_time(const void *left, const void *right)
-{
-	const struct entry *a = left, *b = right;
-
-	if (a->mono_ns != b->mono_ns)
-		return a->mono_ns < b->mono_ns ? -1 : 1;
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
+ORDER_FUNCTION(fd_name_by_time, struct entry, ORDER_UP(mono_ns), ORDER_UP(offset));
 
 /* Copy the name to 'to', which holds WIRE_NAME_MAX + 1 bytes, and make the event. */
 static struct event fd_names_event_of(const struct fd_names *names, const struct entry *entry,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "event/facts.h"
 #include "read/tracedat/clock.h"
 #include "read/tracedat/meta.h"
@@ -68,12 +69,7 @@ static void dat_facts_read_names(struct facts *facts, const char *text)
 	}
 }
 
-static int dat_facts_by_nr(const void *left, const void *right)
-{
-	const struct fact_name *a = left, *b = right;
-
-	return a->nr < b->nr ? -1 : a->nr > b->nr;
-}
+ORDER_FUNCTION(dat_facts_by_nr, struct fact_name, ORDER_UP(nr));
 
 /* "text\n" with its quotes: what stands between them, escapes as what they mean. */
 static char *unquoted(char *text)

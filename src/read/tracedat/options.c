@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "event/facts.h"
 #include "read/tracedat/meta.h"
 
@@ -172,12 +173,7 @@ static bool dat_options_take_samples(struct dat_input *input, struct dat_sync *s
 	       take_column(input, sync, offsetof(struct dat_sample, scaling));
 }
 
-static int sync_by_time(const void *left, const void *right)
-{
-	const struct dat_sample *a = left, *b = right;
-
-	return a->time < b->time ? -1 : a->time > b->time;
-}
+ORDER_FUNCTION(sync_by_time, struct dat_sample, ORDER_UP(time));
 
 /* In order, each time once. */
 static void sort_samples(struct dat_sync *sync)

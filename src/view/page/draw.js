@@ -243,7 +243,7 @@ export class Picture {
       const on = this.focus && this.focus.lanes.has(row.id);
       context.fillStyle = on || row.id[0] === "t" ? this.theme.ink : this.theme.soft;
       context.font = `${on ? "600 " : ""}${row.height === CPU_HEIGHT ? 11 : 12}px system-ui, "DejaVu Sans", sans-serif`;
-      context.fillText(cutName(row.label, (text) => context.measureText(text).width <= (row.process === undefined && row.group === undefined ? this.gutter - 14 : this.width - 16)), 8, row.top + row.height / 2);
+      context.fillText(cutName(row.label, row.tid, (text) => context.measureText(text).width <= (row.process === undefined && row.group === undefined ? this.gutter - 14 : this.width - 16)), 8, row.top + row.height / 2);
     }
   }
 

@@ -131,7 +131,7 @@ async function namedSpans(window, ids, width) {
 }
 
 function spanWords(span) {
-  if (span.state !== undefined) return span.object && span.object.startsWith(span.state) ? span.object : `${span.state} ${span.object || ""}`.trim();
+  if (span.state !== undefined) return [span.state, span.object].filter(Boolean).join(", ");
   return span.ran && span.ran.tid ? named(span.ran) : "";
 }
 

@@ -191,10 +191,10 @@ export function endedBy(by, name) {
 }
 
 // A name that fits: what is cut is the text before the number of a thread, so that threads stay told apart.
-// fits: (text) => whether there is room for it
-export function cutName(label, fits) {
+// tid: the label ends with it; fits: (text) => whether there is room for it
+export function cutName(label, tid, fits) {
   if (fits(label)) return label;
-  const found = /^(.*?)(\[\d+\])$/.exec(label), [, name, id] = found || [null, label.slice(0, 80), ""];
+  const id = tid === undefined ? "" : `[${tid}]`, name = label.slice(0, label.length - id.length);
   for (let length = Math.min(name.length, 80) - 1; length > 0; length--)
     if (fits(`${name.slice(0, length)}…${id}`)) return `${name.slice(0, length)}…${id}`;
   return id && fits(id) ? id : "";

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "report/stuck.h"
+#include "report/stuck_how.h"
 #include "stuck/condition.h"
 #include "stuck/graph.h"
 #include "stuck/stuck.h"
@@ -161,6 +162,30 @@ static void who_runs_of_several_is_said_and_that_others_could_end_it(void **unus
 		strstr(text, "any thread of t2[2]; of these t3[3] runs, or waits for a CPU\n"));
 }
 
+static void what_is_known_of_an_end_has_words_of_its_own(void **unused)
+{
+	char *words[STUCK_HOWS];
+
+	for (enum stuck_how how = STUCK_HOW_NONE; how < STUCK_HOWS; how++) {
+		words[how] = report_stuck_how(&(struct stuck_edge){ .how = how, .mode = "m" });
+		for (enum stuck_how other = STUCK_HOW_NONE; other < how; other++)
+			assert_string_not_equal(words[how], words[other]);
+	}
+	for (enum stuck_how how = STUCK_HOW_NONE; how < STUCK_HOWS; how++)
+		free(words[how]);
+}
+
+static void what_is_inferred_of_an_end_is_labelled(void **unused)
+{
+	AUTO_FREE char *fifo = report_stuck_how(
+		&(struct stuck_edge){ .how = STUCK_HOW_READS_FIFO, .is_inferred = true });
+	AUTO_FREE char *queued = report_stuck_how(&(struct stuck_edge){
+		.how = STUCK_HOW_POSTGRES_QUEUED, .mode = "ShareLock", .is_inferred = true });
+
+	assert_string_equal(fifo, "inferred: has a FIFO with that name open for reading");
+	assert_string_equal(queued, "is before it in the queue, for ShareLock");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +194,8 @@ int main(void)
 		cmocka_unit_test(who_waits_alike_is_one_line),
 		cmocka_unit_test(who_runs_of_several_is_said_and_that_others_could_end_it),
 		cmocka_unit_test(two_alike_and_unfolded_ones_are_lines_of_their_own),
+		cmocka_unit_test(what_is_known_of_an_end_has_words_of_its_own),
+		cmocka_unit_test(what_is_inferred_of_an_end_is_labelled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,6 +158,16 @@ static void every_kind_has_a_name_and_words(void **unused)
 	}
 }
 
+static void objects_are_how_many_and_the_one_that_took_longest(void **unused)
+{
+	AUTO_FREE char *one = report_why_object("/x", 0), *some = report_why_object("/x", 3);
+	AUTO_FREE char *nameless = report_why_object("", 2);
+
+	assert_string_equal(one, "/x");
+	assert_string_equal(some, "3 things, mostly for /x");
+	assert_string_equal(nameless, "2 things");
+}
+
 static void no_reason_has_no_words(void **unused)
 {
 	AUTO_FREE char *words = report_why_reason(NULL), *json = json_of(NULL);
@@ -202,6 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reason_has_words_and_data),
 		cmocka_unit_test(every_kind_has_a_name_and_words),
+		cmocka_unit_test(objects_are_how_many_and_the_one_that_took_longest),
 		cmocka_unit_test(no_reason_has_no_words),
 		cmocka_unit_test(a_result_keeps_each_reason_once),
 	};
