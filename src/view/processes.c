@@ -6,11 +6,13 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ask/loaded.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/sorting.h"
+#include "event/facts.h"
 #include "timeline/timeline.h"
 #include "view/answer_int.h"
 #include "view/lanes.h"
@@ -180,12 +182,31 @@ uint32_t view_process_threads(const struct timeline *timeline, int32_t tgid,
 
 /* ------------------------------------------------------------------- the answer */
 
+/* Where it was when the recorder looked; NULL = it did not see this one, or it is in none. */
+static const char *cgroup_of(const struct view *view, const struct view_process *process)
+{
+	const struct tl_thread *thread = view->loaded->timeline->threads[process->slot];
+	const struct facts *facts = view->loaded->facts;
+
+	for (size_t i = 0; process->tgid && i < facts->thread_count; i++) {
+		const struct fact_thread *fact = &facts->threads[i];
+
+		if (fact->tid == process->tgid && fact->seen_ns >= thread->birth_ns &&
+		    fact->seen_ns <= thread->death_ns)
+			return fact->cgroup && fact->cgroup[0] && strcmp(fact->cgroup, "/") != 0
+				       ? fact->cgroup
+				       : NULL;
+	}
+	return NULL;
+}
+
 static void put_process(struct json *json, const struct view *view,
 			const struct view_process *process)
 {
 	json_begin_object(json, NULL);
 	json_print_i64(json, "tgid", process->tgid);
 	view_json_text(json, "comm", view_process_name(view->loaded->timeline, process));
+	view_json_text(json, "cgroup", cgroup_of(view, process));
 	json_print_u64(json, "depth", process->depth);
 	json_print_u64(json, "threads", process->threads);
 	json_print_u64(json, "active", process->active);

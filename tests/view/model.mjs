@@ -78,11 +78,12 @@ const tests = {
   "threads are folded by process, but for those that matter"() {
     const who = (tid, tgid) => ({ lane: `t${tid}`, tid, tgid, comm: "a" }), shown = [who(1, 1), who(9, 9)];
     const tree = { processes: [{ tgid: 1, comm: "a", depth: 0, threads: 3, active: 1 }, { tgid: 9, comm: "b", depth: 1, threads: 1, active: 1 },
-      { tgid: 20, comm: "c", depth: 0, threads: 2, active: 2 }], threads: new Map([[20, [who(20, 20), who(21, 20)]]]), open: new Set(), closed: new Set() };
+      { tgid: 20, comm: "c", cgroup: "/app.slice", depth: 0, threads: 2, active: 2 }], threads: new Map([[20, [who(20, 20), who(21, 20)]]]), open: new Set(), closed: new Set() };
     const rows = () => laneRows(shown, tree).map((row) => row.id);
     assert.deepEqual(laneRows(shown, null).map((row) => row.id), ["t1", "t9"]);
     assert.deepEqual(rows(), ["p1", "t1", "p9", "t9", "p20"]);
     assert.ok(laneRows(shown, tree)[0].label.endsWith("3 threads, 2 others idle"));
+    assert.ok(laneRows(shown, tree)[4].label.endsWith("; cgroup /app.slice"));
     tree.open.add(20);
     tree.closed.add(1);
     assert.deepEqual(rows(), ["p1", "p9", "t9", "p20", "t20", "t21"]);

@@ -48,6 +48,8 @@ def commands(tap, path):
     tap.ok(why.returncode == 3 and not why.stdout and "no sched:sched_switch" in why.stderr, "why refuses", why)
     states = [json.loads(line) for line in viewer.run("states", "--json", "501", path).stdout.splitlines()]
     tap.ok({span["wib"] for span in states if "wib" in span} == {"uncertain"}, "between two events of a thread nothing is known of it", states)
+    analyses = {one["name"]: one["possible"] for one in json.loads(viewer.run("info", "--json", path).stdout)["analyses"]}
+    tap.ok(analyses["user events"] and not analyses["why"], "info says that there are user events, and nothing for why", analyses)
     tap.ok(len(viewer.run("list", "--json", path).stdout.splitlines()) == sum(THREADS.values()), "list tells every event")
 
 

@@ -127,7 +127,7 @@ void info_count(struct info *info, const struct event *event, uint32_t kind)
 	if (stream->events++ == 0)
 		stream->first_ns = event->time_ns;
 	stream->last_ns = event->time_ns;
-	work->user_events += (event->context & EV_CTX_USER) != 0;
+	work->user_events += (event->context & EV_CTX_USER) || info->facts->only_programs;
 	if (info->events++ == 0)
 		info->first_ns = event->time_ns;
 	info->last_ns = event->time_ns;

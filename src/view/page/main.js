@@ -201,6 +201,9 @@ async function begin() {
   if (!saved) setInterval(() => source.alive().catch(fail), PING_MS);
 }
 
+// Without script it is a table; with it rows are selected.
+byId("verdict").setAttribute("role", "grid");
+byId("verdict").setAttribute("aria-label", "Causes, largest first");
 document.body.classList.toggle("saved", saved !== null);
 document.body.classList.toggle("no-others", !source.hasOthers);
 begin().catch(fail);

@@ -34,10 +34,10 @@ export function laneRows(shown, tree) {
   return rows;
 }
 
-function processWords({ tgid, comm, depth, threads, active }, open, shown) {
+function processWords({ tgid, comm, cgroup, depth, threads, active }, open, shown) {
   const others = threads - shown, idle = Math.min(others, threads - active);
   const rest = !others ? "" : `, ${others} other${others > 1 ? "s" : ""}${idle === others ? " idle" : idle ? `, ${idle} of them idle` : ""}`;
-  return `${"  ".repeat(Math.min(depth, 4))}${open ? "▾" : "▸"} ${comm || "?"}${tgid ? `[${tgid}]` : ""}: ${threads} thread${threads > 1 ? "s" : ""}${rest}`;
+  return `${"  ".repeat(Math.min(depth, 4))}${open ? "▾" : "▸"} ${comm || "?"}${tgid ? `[${tgid}]` : ""}: ${threads} thread${threads > 1 ? "s" : ""}${rest}${cgroup ? `; cgroup ${cgroup}` : ""}`;
 }
 
 export function pan(window, share, end) {

@@ -269,6 +269,36 @@ static void the_page_loads_nothing_but_its_own_files(void **unused)
 	assert_null(memmem(view_saved_script.bytes, view_saved_script.count, "</script", 8));
 }
 
+static void a_process_is_told_with_the_cgroup_in_which_it_was_seen(void **unused)
+{
+	struct asking asking;
+	const char *text;
+
+	(void)unused;
+	begin(&asking);
+	asking.told->trace->facts.threads[0].cgroup = "/<app>.slice";
+	text = ask(&asking, "processes", "");
+	assert_int_equal(asking.answer.status, 200);
+	assert_non_null(strstr(text, "\"cgroup\":\"/<app>.slice\""));
+	assert_non_null(strstr(text, "\"cgroup\":null"));
+	end(&asking);
+}
+
+static void a_file_is_kept_of_a_window_and_of_nonsense_none(void **unused)
+{
+	struct asking asking;
+
+	(void)unused;
+	begin(&asking);
+	assert_non_null(strstr(ask(&asking, "save", "from=0&to=500&slot=0"), "id=\"verdict\""));
+	assert_string_equal(asking.answer.type, "application/octet-stream");
+	(void)ask(&asking, "save", "from=0&to=500&slot=77");
+	assert_int_equal(asking.answer.status, 400);
+	(void)ask(&asking, "save", "from=5&to=5");
+	assert_int_equal(asking.answer.status, 400);
+	end(&asking);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -279,6 +309,8 @@ int main(void)
 		cmocka_unit_test(a_verdict_says_where_in_time_each_cause_was),
 		cmocka_unit_test(sums_are_those_of_the_window),
 		cmocka_unit_test(search_finds_threads_and_calls),
+		cmocka_unit_test(a_process_is_told_with_the_cgroup_in_which_it_was_seen),
+		cmocka_unit_test(a_file_is_kept_of_a_window_and_of_nonsense_none),
 		cmocka_unit_test(the_page_loads_nothing_but_its_own_files),
 	};
 
