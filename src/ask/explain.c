@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyse/why/why.h"
 #include "analyse/why/people.h"
