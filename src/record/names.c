@@ -563,20 +563,6 @@ static int attach_to_both(struct names_recorder *recorder, struct bpf_program *p
 
 static const struct way both_ways = { NAMES_SINGLE_CALLS, true, attach_to_both, true };
 
-/* Without it nobody tells what poll watches. */
-static void attach_to_threads(struct names_recorder *recorder)
-{
-	struct bpf_program *program = bpf_object__find_program_by_name(
-		recorder->object, recorder->is_lean ? NAMES_THREADS_LEAN : NAMES_THREADS);
-	int fd = program ? bpf_program__fd(program) : -1;
-
-	if (fd >= 0)
-		recorder->threads_fd = bpf_link_create(fd, 0, BPF_TRACE_ITER, NULL);
-	if (recorder->threads_fd < 0 && !recorder->no_threads.text[0])
-		(void)err_set(&recorder->no_threads, -ENOTSUP, "no BPF iterator over threads%s%s",
-			      fd >= 0 ? ": " : "", fd >= 0 ? strerror(errno) : "");
-}
-
 /* Without it nobody tells which thread of a container is which. */
 static void attach_to_births(struct names_recorder *recorder)
 {
@@ -677,7 +663,8 @@ static int attach(struct names_recorder *recorder, struct err *err)
 		rc = try_way(recorder, &ways[i], err);
 	if (rc < 0)
 		return rc;
-	attach_to_threads(recorder);
+	recorder->threads_fd =
+		names_attach_threads(recorder->object, recorder->is_lean, &recorder->no_threads);
 	attach_to_births(recorder);
 	probe = open("/", O_PATH | O_CLOEXEC); /* the program learns our root from it */
 	mem_close_fd(&probe);

@@ -1,6 +1,7 @@
 /* names_load.c - see names_load.h. */
 #include "record/names_load.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stddef.h>
@@ -125,6 +126,19 @@ int names_load(const struct names_load *what, struct bpf_object **out_object,
 	if (what->with_threads && load_programs(what, true, out_object, no_threads) == 0)
 		return 0;
 	return load_programs(what, false, out_object, err);
+}
+
+int names_attach_threads(struct bpf_object *object, bool is_lean, struct err *no_threads)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(
+		object, is_lean ? NAMES_THREADS_LEAN : NAMES_THREADS);
+	int fd = program ? bpf_program__fd(program) : -1;
+	int link_fd = fd >= 0 ? bpf_link_create(fd, 0, BPF_TRACE_ITER, NULL) : -1;
+
+	if (link_fd < 0 && !no_threads->text[0])
+		(void)err_set(no_threads, -ENOTSUP, "no BPF iterator over threads%s%s",
+			      fd >= 0 ? ": " : "", fd >= 0 ? strerror(errno) : "");
+	return link_fd < 0 ? -1 : link_fd;
 }
 
 static void set_call(struct raw_control *control, const struct named_call *call)

@@ -33,6 +33,12 @@ struct names_load {
 int names_load(const struct names_load *what, struct bpf_object **out_object,
 	       struct err *no_threads, struct err *err);
 
+/*
+ * Without it nobody tells what poll watches. Returns the link of the look at all threads, or -1: then 'no_threads' says
+ * why, if it did not yet.
+ */
+int names_attach_threads(struct bpf_object *object, bool is_lean, struct err *no_threads);
+
 /* Which calls are looked at, and that ours are not. */
 void names_set_control(struct raw_control *control);
 

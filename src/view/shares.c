@@ -362,11 +362,11 @@ static struct lane_shares as_cpu(const struct lane_shares *idle, uint64_t unknow
 							      : LANE_BUSY;
 
 		cpu.ns[state] += idle->ns[i];
-		cpu.states |= idle->ns[i] ? 1u << state : 0;
 	}
 	unknown = unknown < cpu.ns[LANE_BUSY] ? unknown : cpu.ns[LANE_BUSY];
 	cpu.ns[LANE_BUSY] -= unknown;
 	cpu.ns[LANE_UNCERTAIN] += unknown;
+	cpu.states = 1u << LANE_FREE | 1u << LANE_BUSY | 1u << LANE_UNCERTAIN;
 	return cpu;
 }
 
