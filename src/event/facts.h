@@ -151,7 +151,7 @@ struct facts {
 	bool has_syscalls;	  /* system calls were recorded, all the time */
 	bool has_some_syscalls;	  /* ... as long as the steps do not say that they were not */
 	bool has_lean_steps;	  /* the same at the budget's steps without them */
-	bool only_programs; /* no events of the kernel: nothing tells when a thread ran */
+	bool only_programs;	  /* no events of the kernel: nothing tells when a thread ran */
 	bool is_lean;		  /* of these, only which one a thread blocks in: EV_BLOCKED_IN */
 	bool has_calls_beside;	  /* these are beside the streams, and not in their counts */
 	struct fact_cost cost;	  /* of recording it; all 0 = not known */
