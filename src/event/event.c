@@ -60,6 +60,7 @@ static const char *const names[EV_TYPE_COUNT] = {
 	[EV_URING_SUBMIT] = "io_uring_submit_req",
 	[EV_BLOCKED_IN] = "blocked_in",
 	[EV_BLOCK_REMAP] = "block_bio_remap",
+	[EV_CPU_FREQUENCY] = "cpu_frequency",
 };
 
 const char *event_type_name(enum event_type type)

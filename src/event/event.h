@@ -89,6 +89,8 @@ enum event_type {
 
 	EV_BLOCK_REMAP, /* block_bio_remap: what a device is asked for, it asks of one below */
 
+	EV_CPU_FREQUENCY, /* a CPU's frequency is changed */
+
 	EV_TYPE_COUNT
 };
 
@@ -433,6 +435,11 @@ struct ev_uring {
 	uint32_t opcode; /* but done and file: IORING_OP_* */
 };
 
+struct ev_frequency {
+	uint32_t khz;
+	int32_t cpu; /* whose it is; the event may be recorded on another one */
+};
+
 struct ev_other {
 	const char *system;
 	const char *name;
@@ -468,6 +475,7 @@ struct event {
 		struct ev_fd_name fd_name;
 		struct ev_user_lock user_lock;
 		struct ev_uring uring;
+		struct ev_frequency frequency;
 		struct ev_other other;
 	};
 };

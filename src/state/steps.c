@@ -35,7 +35,7 @@ static const uint8_t kinds[EV_TYPE_COUNT] = {
 	[EV_IPI_SEND] = LACKS_CAUSES,	     [EV_URING_READY] = LACKS_CAUSES,
 	[EV_URING_DONE] = LACKS_CAUSES,	     [EV_URING_QUEUE] = LACKS_CAUSES,
 	[EV_URING_FILE] = LACKS_CAUSES,	     [EV_URING_SUBMIT] = LACKS_CAUSES,
-	[EV_OTHER] = LACKS_CAUSES,
+	[EV_CPU_FREQUENCY] = LACKS_CAUSES,   [EV_OTHER] = LACKS_CAUSES,
 };
 
 bool steps_lack(const struct state *state, enum event_type type)

@@ -65,6 +65,7 @@ static const struct {
 	{ "network", "Network", { "packets", "bytes" } },
 	{ "programs", "Events of programs, and probes", { "events" } },
 	{ "samples", "Samples of code at work", { "samples" } },
+	{ "frequency", "Frequency of CPUs", { "MHz" } },
 	{ "pressure", "Pressure of the machine", { "some tasks stalled", "all tasks stalled" } },
 	{ "model", "Model", { "at once" } },
 };

@@ -469,6 +469,13 @@ static inline void tt_lock(struct text_trace *trace, struct event *ev, struct tt
 		ev->lock.flags = (uint32_t)tt_number_or(trace, 2, 0);
 }
 
+static inline void tt_frequency(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
+{
+	(void)cpu;
+	ev->frequency.cpu = (int32_t)tt_number(trace, 1);
+	ev->frequency.khz = (uint32_t)tt_number(trace, 2);
+}
+
 static inline void tt_other(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
 {
 	(void)cpu;
@@ -530,6 +537,7 @@ static const struct tt_verb {
 	{ "lockend", EV_LOCK_END, tt_lock },
 	{ "ipi", EV_IPI_SEND, tt_ipi },
 	{ "other", EV_OTHER, tt_other },
+	{ "frequency", EV_CPU_FREQUENCY, tt_frequency },
 };
 
 /* -------------------------------------------------------------------- lines */

@@ -61,6 +61,7 @@ void others_free(struct others *others)
 	map_fini(&others->flight);
 	map_fini(&others->network);
 	map_fini(&others->programs);
+	map_fini(&others->cpus);
 	free(others);
 }
 
@@ -338,6 +339,24 @@ static void on_program(struct others *others, const struct event *event)
 		put_program_event(others, (uint32_t)*lane, event);
 }
 
+/* ------------------------------------------------------------------------- CPUs */
+
+/* In MHz, so that the sums of a year fit. CPUs stand in the order of their numbers. */
+static void on_frequency(struct others *others, const struct event *event)
+{
+	uint32_t cpu = (uint32_t)event->frequency.cpu;
+	bool is_new;
+	uint64_t *lane = map_add(&others->cpus, cpu, &is_new);
+
+	if (is_new) {
+		*lane = others_new_lane(others, OTHER_FREQUENCY, SERIES_LEVEL,
+					xasprintf("frequency of CPU %" PRIu32, cpu));
+		if (*lane != OTHERS_NONE)
+			others->lanes[*lane].weight = UINT32_MAX - cpu;
+	}
+	others_set(others, (uint32_t)*lane, event->time_ns, (event->frequency.khz + 500) / 1000);
+}
+
 static bool is_of_program(const struct others *others, const struct event *event)
 {
 	const struct facts *facts = others->opts.facts;
@@ -358,6 +377,9 @@ void others_feed(struct others *others, const struct event *event)
 	case EV_NET_QUEUE:
 	case EV_NET_RECEIVE:
 		on_packet(others, event);
+		break;
+	case EV_CPU_FREQUENCY:
+		on_frequency(others, event);
 		break;
 	case EV_LOCK_BEGIN:
 	case EV_LOCK_END:

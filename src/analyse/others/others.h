@@ -33,9 +33,10 @@ enum other_group {
 	OTHER_LOCKS,
 	OTHER_DISKS,
 	OTHER_NETWORK,
-	OTHER_PROGRAMS, /* events that programs told, and probes that threads came across */
-	OTHER_SAMPLES,	/* looks at threads at work, and the function each was in */
-	OTHER_PRESSURE, /* stalls of the machine, by the kernel's own count */
+	OTHER_PROGRAMS,	 /* events that programs told, and probes that threads came across */
+	OTHER_SAMPLES,	 /* looks at threads at work, and the function each was in */
+	OTHER_FREQUENCY, /* of CPUs, in MHz */
+	OTHER_PRESSURE,	 /* stalls of the machine, by the kernel's own count */
 	OTHER_MODEL,
 	OTHER_GROUP_COUNT
 };

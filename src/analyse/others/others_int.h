@@ -19,6 +19,7 @@ struct others {
 	size_t changes, spans; /* about so many in all lanes, since they were last counted */
 	size_t lane_changes, lane_spans; /* then so many of one lane are kept */
 	struct names names;
+	struct map cpus;	  /* CPU -> lane of its frequency */
 	struct map disks, flight; /* device, request -> lane, struct request */
 	struct request *requests; /* owned; places are used again */
 	size_t request_count, request_cap;

@@ -29,6 +29,7 @@ static const struct target fork_fields[] = {
 static const struct target exec_fields[] = { EXEC_TARGETS("tid"), { 0 } };
 static const struct target exit_fields[] = { EXIT_TARGETS("tid"), { 0 } };
 static const struct target setprio_fields[] = { SETPRIO_TARGETS("tid"), { 0 } };
+static const struct target frequency_fields[] = { FREQUENCY_TARGETS, { 0 } };
 static const struct target migrate_fields[] = { MIGRATE_TARGETS("tid"), { 0 } };
 static const struct target runtime_fields[] = { RUNTIME_TARGETS("tid"), { 0 } };
 
@@ -61,6 +62,7 @@ static const struct row rows[] = {
 	{ "sched_process_exec", EV_SCHED_EXEC, exec_fields, 0 },
 	{ "sched_process_exit", EV_SCHED_EXIT, exit_fields, 0 },
 	{ "sched_migrate_task", EV_SCHED_MIGRATE, migrate_fields, 0 },
+	{ "power_cpu_frequency", EV_CPU_FREQUENCY, frequency_fields, 0 },
 	{ "sched_pi_setprio", EV_SCHED_PI_SETPRIO, setprio_fields, 0 },
 	{ "sched_stat_runtime", EV_SCHED_STAT_RUNTIME, runtime_fields, 0 },
 	{ "irq_handler_entry", EV_IRQ_ENTRY, kernel_irq_fields, 0 },

@@ -67,6 +67,11 @@ static const struct told migrate_told[] = {
 	TOLD(migrate.to_cpu, TOLD_32),
 };
 
+static const struct told frequency_told[] = {
+	TOLD(frequency.khz, TOLD_32),
+	TOLD(frequency.cpu, TOLD_32),
+};
+
 static const struct told runtime_told[] = {
 	TOLD(runtime.tid, TOLD_32),
 	TOLD(runtime.runtime_ns, TOLD_64),
@@ -200,7 +205,7 @@ static const struct told_type {
 	TYPE(45, EV_URING_READY, uring_told),	  TYPE(46, EV_URING_DONE, uring_told),
 	TYPE(47, EV_URING_QUEUE, uring_told),	  TYPE(48, EV_URING_FILE, uring_told),
 	TYPE(49, EV_URING_SUBMIT, uring_told),	  TYPE(50, EV_BLOCKED_IN, blocked_told),
-	TYPE(51, EV_BLOCK_REMAP, remap_told),
+	TYPE(51, EV_BLOCK_REMAP, remap_told),	  TYPE(52, EV_CPU_FREQUENCY, frequency_told),
 };
 
 /* ------------------------------------------------------------------ write */

@@ -38,6 +38,7 @@ static const struct target rename_fields[] = {
 };
 
 static const struct target migrate_fields[] = { MIGRATE_TARGETS("pid"), { 0 } };
+static const struct target frequency_fields[] = { FREQUENCY_TARGETS, { 0 } };
 static const struct target runtime_fields[] = { RUNTIME_TARGETS("pid"), { 0 } };
 
 /* Printed as iowait: so it is called in text. */
@@ -181,6 +182,7 @@ static const struct row rows[] = {
 	{ "sched/sched_process_exec", EV_SCHED_EXEC, exec_fields, 0 },
 	{ "sched/sched_process_exit", EV_SCHED_EXIT, exit_fields, 0 },
 	{ "sched/sched_migrate_task", EV_SCHED_MIGRATE, migrate_fields, 0 },
+	{ "power/cpu_frequency", EV_CPU_FREQUENCY, frequency_fields, 0 },
 	{ "sched/sched_pi_setprio", EV_SCHED_PI_SETPRIO, setprio_fields, 0 },
 	{ "sched/sched_stat_runtime", EV_SCHED_STAT_RUNTIME, runtime_fields, 0 },
 	{ "sched/sched_blocked_reason", EV_SCHED_BLOCKED_REASON, reason_fields, 0 },

@@ -46,6 +46,9 @@ struct target {
 		TARGET("prev_prio", TO_32, sched_switch.prev_prio),   \
 		TARGET("next_prio", TO_32, sched_switch.next_prio),   \
 		TARGET("prev_state", TO_STATE, sched_switch.prev_state)
+/* A whole list. */
+#define FREQUENCY_TARGETS \
+	TARGET("state", TO_32, frequency.khz), TARGET("cpu_id", TO_32, frequency.cpu)
 #define WAKE_TARGETS(id)                                                 \
 	TARGET("comm", TO_COMM, wake.comm), TARGET(id, TO_32, wake.tid), \
 		TARGET("prio", TO_32, wake.prio), TARGET("target_cpu", TO_32, wake.target_cpu)

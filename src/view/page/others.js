@@ -1,4 +1,4 @@
-// others.js - lanes that are no threads and no CPUs: locks, disks, network devices, programs, models. They come in
+// others.js - lanes that are no threads and no CPUs: locks, disks, network devices, programs, frequencies, models. They come in
 // groups, and each group is folded until it is opened.
 
 import { duration, percent } from "./time.js";

@@ -87,6 +87,32 @@ static void requests_in_flight_are_counted(void **unused)
 	text_trace_free(trace);
 }
 
+/* A level from its first change; CPUs in the order of their numbers, whoever recorded the event. */
+static void frequencies_are_levels(void **unused)
+{
+	const struct others_opts none = { 0 };
+	struct text_trace *trace;
+	struct others *others = others_of("  0 cpu0 switch 0(runnable) 7\n"
+					  " 10 cpu0 frequency 10 1800000\n"
+					  " 20 cpu0 frequency 2 3000400\n"
+					  " 60 cpu0 frequency 2 1200600\n",
+					  &trace, &none);
+	const struct other_lane *lane;
+
+	(void)unused;
+	others_end(others, 100);
+	assert_int_equal(others_count(others), 2);
+	lane = others_lane(others, 0);
+	assert_int_equal(lane->group, OTHER_FREQUENCY);
+	assert_string_equal(lane->label, "frequency of CPU 2");
+	assert_int_equal(sum_of(lane, 0, 100).sums[0], 40 * 3000 + 40 * 1201);
+	assert_int_equal(sum_of(lane, 0, 20).sums[0], 0);
+	assert_int_equal(sum_of(lane, 50, 70).most, 3000);
+	assert_string_equal(others_lane(others, 1)->label, "frequency of CPU 10");
+	others_free(others);
+	text_trace_free(trace);
+}
+
 /* What ended in a hole is not in flight for ever. */
 static void a_hole_ends_what_was_in_flight(void **unused)
 {
@@ -398,6 +424,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_in_flight_are_counted),
+		cmocka_unit_test(frequencies_are_levels),
 		cmocka_unit_test(a_hole_ends_what_was_in_flight),
 		cmocka_unit_test(packets_are_told_by_device_and_direction),
 		cmocka_unit_test(kernel_locks_are_named_with_who_had_them),
