@@ -231,19 +231,6 @@ static uint64_t queued_ns(const struct why *why)
 	return ns;
 }
 
-static bool is_charged(const struct why *why, const char *cgroup)
-{
-	for (size_t i = 0; i < why->root_count; i++) {
-		const char *found = why->roots[i].kind == WHY_THROTTLED
-					    ? strstr(why->roots[i].what, cgroup)
-					    : NULL;
-
-		if (found && found[strlen(cgroup)] == ' ')
-			return true;
-	}
-	return false;
-}
-
 /* Told where it may have mattered: also where nobody told which threads it held back when. */
 static void note_throttles(struct notes *notes)
 {
@@ -256,13 +243,12 @@ static void note_throttles(struct notes *notes)
 
 		note(notes,
 		     "The cgroup %s may use %s of CPU time in each %s; its threads were throttled "
-		     "in %s of %s periods of the whole recording, for %s on all CPUs together.%s",
+		     "in %s of %s periods of the whole recording, for %s on all CPUs together. "
+		     "Where no event tells whom it held back, the thread that ran meanwhile is "
+		     "reported.",
 		     throttle->cgroup ? throttle->cgroup : "?", text_duration(throttle->quota_ns).s,
 		     text_duration(throttle->period_ns).s, text_count(throttle->times).s,
-		     text_count(throttle->periods).s, text_duration(throttle->ns).s,
-		     is_charged(notes->page->why, throttle->cgroup ? throttle->cgroup : "?")
-			     ? ""
-			     : " If another thread ran meanwhile, that thread is reported instead.");
+		     text_count(throttle->periods).s, text_duration(throttle->ns).s);
 	}
 }
 
