@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "timeline/timeline.h"
 #include "timeline/totals.h"
 
@@ -318,32 +319,41 @@ static void add_unknown(struct seen_from_idle *seen, const struct timeline *time
 	seen->unknown[seen->count++] = (struct tl_interval){ since_ns, until_ns, SLOT_NONE };
 }
 
+/* The last hole of the CPU that is over by 'time_ns' comes first: what is behind it may last longer. */
+static size_t first_gap(const struct timeline *timeline, uint32_t cpu, uint64_t time_ns)
+{
+	size_t at = SEARCH_BEHIND(timeline->gaps, timeline->gap_count, until_ns, time_ns);
+
+	for (size_t before = at; before > 0; before--) {
+		if (timeline->gaps[before - 1].cpu == cpu)
+			return before - 1;
+	}
+	return at;
+}
+
+/* In the window; earlier ones are of no use. */
 static void find_unknown(struct seen_from_idle *seen, const struct timeline *timeline, uint32_t cpu)
 {
 	add_unknown(seen, timeline, cpu, timeline->origin_ns, timeline->origin_ns);
-	for (size_t i = 0; i < timeline->gap_count; i++) {
+	for (size_t i = first_gap(timeline, cpu, seen->window->start_ns); i < timeline->gap_count;
+	     i++) {
 		const struct tl_gap *gap = &timeline->gaps[i];
 
-		if (gap->cpu == cpu)
-			add_unknown(seen, timeline, cpu, gap->since_ns, gap->until_ns);
+		if (gap->cpu != cpu)
+			continue;
+		if (gap->since_ns >= seen->window->end_ns)
+			return;
+		add_unknown(seen, timeline, cpu, gap->since_ns, gap->until_ns);
 	}
 }
 
 static uint64_t unknown_ns(const struct seen_from_idle *seen, uint64_t start_ns, uint64_t end_ns)
 {
-	size_t low = 0, high = seen->count;
+	size_t at = SEARCH_BEHIND(seen->unknown, seen->count, end_ns, start_ns);
 	uint64_t ns = 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (seen->unknown[middle].end_ns <= start_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < seen->count && seen->unknown[low].start_ns < end_ns; low++) {
-		const struct tl_interval *in = &seen->unknown[low];
+	for (; at < seen->count && seen->unknown[at].start_ns < end_ns; at++) {
+		const struct tl_interval *in = &seen->unknown[at];
 
 		ns += (in->end_ns < end_ns ? in->end_ns : end_ns) -
 		      (in->start_ns > start_ns ? in->start_ns : start_ns);

@@ -181,30 +181,42 @@ static void who_waits_to_the_end_still_waits(void **unused)
 	told_free(told);
 }
 
+static void check_busy(const struct told *told, uint32_t cpu, uint64_t from_ns, uint64_t to_ns)
+{
+	struct lane_shares walked, summed;
+	struct lane_window window;
+	struct seen seen;
+
+	look(&seen, &window, from_ns, to_ns, 16);
+	lane_of_cpu(told->tl, cpu, 0, UINT32_MAX, &window, &walked);
+	look(&seen, &window, from_ns, to_ns, 16);
+	lane_of_cpu(told->tl, cpu, 0, 0, &window, &summed);
+	assert_int_equal(sum_of(&summed), sum_of(&walked));
+	/* The idle task may be uncertain where another thread is known to have run. */
+	assert_true(summed.ns[LANE_FREE] <= walked.ns[LANE_FREE]);
+	/* But what nobody knows is not called busy. */
+	assert_true(summed.ns[LANE_UNCERTAIN] >= walked.ns[LANE_UNCERTAIN]);
+}
+
 static void with_many_changes_busy_and_idle_are_those_of_the_walk(void **unused)
 {
 	for (uint64_t seed = 1; seed <= 30; seed++) {
 		struct text_trace *trace = random_trace(seed, 300, false, seed % 2 == 0);
 		struct told *told;
+		uint64_t from_ns, part_ns;
 
 		for (uint32_t hole = 0; hole < seed % 4; hole++)
 			rt_lose(trace, hole % 2, 20 + 30 * hole, 5);
 		told = told_trace(trace);
+		from_ns = told->tl->origin_ns;
+		part_ns = (told->tl->end_ns - from_ns) / 23;
 		for (uint32_t cpu = 0; cpu < told->tl->cpu_count; cpu++) {
-			struct lane_shares walked, summed;
-			struct lane_window window;
-			struct seen seen;
-
 			check_cpu(told->tl, cpu, seed);
-			look(&seen, &window, told->tl->origin_ns, told->tl->end_ns, 16);
-			lane_of_cpu(told->tl, cpu, 0, UINT32_MAX, &window, &walked);
-			look(&seen, &window, told->tl->origin_ns, told->tl->end_ns, 16);
-			lane_of_cpu(told->tl, cpu, 0, 0, &window, &summed);
-			assert_int_equal(sum_of(&summed), sum_of(&walked));
-			/* The idle task may be uncertain where another thread is known to have run. */
-			assert_true(summed.ns[LANE_FREE] <= walked.ns[LANE_FREE]);
-			/* But what nobody knows is not called busy. */
-			assert_true(summed.ns[LANE_UNCERTAIN] >= walked.ns[LANE_UNCERTAIN]);
+			check_busy(told, cpu, from_ns, told->tl->end_ns);
+			/* Also in, and behind, a hole from before the window. */
+			for (uint32_t part = 0; part < 23; part++)
+				check_busy(told, cpu, from_ns + part * part_ns,
+					   from_ns + (part + 1) * part_ns);
 		}
 		told_free(told);
 	}
@@ -230,6 +242,9 @@ static void with_many_changes_a_cpu_is_busy_while_another_thread_runs(void **unu
 	assert_int_equal(sum.ns[LANE_UNCERTAIN], 30); /* until 10, in the hole, and behind it */
 	assert_int_equal(seen.columns[2].ns[LANE_BUSY], 10);
 	assert_int_equal(seen.columns[8].ns[LANE_UNCERTAIN], 10);
+	look(&seen, &window, told->tl->end_ns - 7, told->tl->end_ns, 7);
+	lane_of_cpu(told->tl, 0, 0, 0, &window, &sum);
+	assert_int_equal(sum.ns[LANE_UNCERTAIN], 7); /* behind a hole that was over before */
 	told_free(told);
 }
 
