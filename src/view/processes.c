@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/facts_at.h"
 #include "ask/loaded.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -182,31 +183,26 @@ uint32_t view_process_threads(const struct timeline *timeline, int32_t tgid,
 
 /* ------------------------------------------------------------------- the answer */
 
-/* Where it was when the recorder looked; NULL = it did not see this one, or it is in none. */
-static const char *cgroup_of(const struct view *view, const struct view_process *process)
+/* Where it was when the recorder looked; NULL = it did not see this one itself, or it is in none. */
+static const char *cgroup_of(const struct facts *facts, const uint32_t *fact_of,
+			     const struct view_process *process)
 {
-	const struct tl_thread *thread = view->loaded->timeline->threads[process->slot];
-	const struct facts *facts = view->loaded->facts;
+	const struct fact_thread *fact =
+		fact_of[process->slot] ? &facts->threads[fact_of[process->slot] - 1] : NULL;
 
-	for (size_t i = 0; process->tgid && i < facts->thread_count; i++) {
-		const struct fact_thread *fact = &facts->threads[i];
-
-		if (fact->tid == process->tgid && fact->seen_ns >= thread->birth_ns &&
-		    fact->seen_ns <= thread->death_ns)
-			return fact->cgroup && fact->cgroup[0] && strcmp(fact->cgroup, "/") != 0
-				       ? fact->cgroup
-				       : NULL;
-	}
-	return NULL;
+	return fact && fact->tid == process->tgid && fact->cgroup && fact->cgroup[0] &&
+			       strcmp(fact->cgroup, "/") != 0
+		       ? fact->cgroup
+		       : NULL;
 }
 
 static void put_process(struct json *json, const struct view *view,
-			const struct view_process *process)
+			const struct view_process *process, const char *cgroup)
 {
 	json_begin_object(json, NULL);
 	json_print_i64(json, "tgid", process->tgid);
 	view_json_text(json, "comm", view_process_name(view->loaded->timeline, process));
-	view_json_text(json, "cgroup", cgroup_of(view, process));
+	view_json_text(json, "cgroup", cgroup);
 	json_print_u64(json, "depth", process->depth);
 	json_print_u64(json, "threads", process->threads);
 	json_print_u64(json, "active", process->active);
@@ -216,6 +212,7 @@ static void put_process(struct json *json, const struct view *view,
 void view_answer_processes(const struct view *view, const struct view_query *query,
 			   struct view_answer *out_answer)
 {
+	AUTO_FREE uint32_t *fact_of = NULL;
 	struct view_processes list;
 	uint64_t start_ns, end_ns;
 	struct err err = { 0 };
@@ -226,10 +223,12 @@ void view_answer_processes(const struct view *view, const struct view_query *que
 		return;
 	}
 	view_processes_make(view->loaded->timeline, start_ns, end_ns, &list);
+	fact_of = fact_of_threads(view->loaded->timeline, view->loaded->facts);
 	view_json_begin(&json);
 	json_begin_array(&json.json, "processes");
 	for (uint32_t i = 0; i < list.count; i++)
-		put_process(&json.json, view, &list.at[i]);
+		put_process(&json.json, view, &list.at[i],
+			    cgroup_of(view->loaded->facts, fact_of, &list.at[i]));
 	json_end_array(&json.json);
 	json_print_u64(&json.json, "more", list.more);
 	view_json_end(&json, out_answer);
