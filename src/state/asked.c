@@ -335,11 +335,12 @@ static void program_is_run(struct state *state, struct thread *thread,
 static const struct thread *ended_thread(const struct state *state, const struct thread *thread,
 					 int32_t tid)
 {
-	for (uint32_t i = state->tl->thread_count; i > 0; i--) {
-		const struct thread *other = state->threads[i - 1];
+	uint32_t slot = timeline_find_thread(state->tl, tid, UINT64_MAX);
 
-		if (other->tl->tid == tid && other->tl->tgid == thread->tl->tgid &&
-		    other->sched == SCHED_DEAD)
+	for (; slot != SLOT_NONE; slot = state->tl->next_same_tid[slot]) {
+		const struct thread *other = state->threads[slot];
+
+		if (other->tl->tgid == thread->tl->tgid && other->sched == SCHED_DEAD)
 			return other;
 	}
 	return NULL;

@@ -70,6 +70,7 @@ struct changed {
 	const struct asks_looks *looks;
 	struct changer kin[ASKS_FILES], others[ASKS_FILES];
 	bool by_kin;	/* a relative changed one of them, at any time */
+	bool has_lists; /* of these, folders */
 	uint8_t *found; /* owned; by file and turn: a look found it changed */
 	uint8_t strange[1u << WORD_ABOUT_BITS]; /* strangers changed files that look like that */
 	uint32_t strange_count;
@@ -163,7 +164,8 @@ static void change_ended(struct changed *changed, uint32_t slot, uint32_t call, 
 	uint32_t about = word_was_about(in->word);
 	bool rename = strncmp(name, "rename", strlen("rename")) == 0;
 
-	name_ended(changed, slot, call, call_ns, in);
+	if (changed->has_lists)
+		name_ended(changed, slot, call, call_ns, in);
 	if (!about || word_error(in->word) ||
 	    !(word_emptied(in->word) || asks_is_among(CALLS_CHANGE, name)))
 		return;
@@ -377,6 +379,7 @@ bool asks_find_changer(const struct asks_looks *looks, struct answer *out_answer
 	changed->found = xcalloc(looks->file_count, looks->turn_count);
 	for (uint32_t i = 0; i < looks->file_count; i++) {
 		changed->kin[i].slot = changed->others[i].slot = SLOT_NONE;
+		changed->has_lists |= is_list(looks, i);
 		if (!i || looks->files[i].vain_ns < changed->vain_ns)
 			changed->vain_ns = looks->files[i].vain_ns;
 		if (looks->files[i].got_ns > changed->to_ns)
