@@ -313,30 +313,42 @@ static void put_program_event(struct others *others, uint32_t lane, const struct
 	others_put_span(others, lane, &span);
 }
 
-/* Of a process; of a thread where its process is not known; of nobody known: -1. */
-static void on_program(struct others *others, const struct event *event)
+static char *amount_label(const struct others_opts *opts, const char *what, int32_t tgid,
+			  int32_t tid)
+{
+	AUTO_FREE char *name =
+		tgid > 0 && opts->process_name ? opts->process_name(opts->context, tgid) : NULL;
+
+	if (name)
+		return xasprintf("%s of %s", what, name);
+	return tid > 0 ? xasprintf("%s of %s %d", what, tgid > 0 ? "process" : "thread",
+				   tgid > 0 ? tgid : tid)
+		       : xasprintf("%s of unknown threads", what);
+}
+
+uint32_t others_lane_of(struct others *others, enum other_group group, const char *what,
+			struct map *lanes, int32_t tid, uint64_t time_ns)
 {
 	const struct others_opts *opts = &others->opts;
-	int32_t tid = event->tid > 0 ? event->tid : -1;
-	int32_t tgid =
-		tid > 0 && opts->process ? opts->process(opts->context, tid, event->time_ns) : 0;
-	AUTO_FREE char *name = NULL;
+	int32_t tgid = tid > 0 && opts->process ? opts->process(opts->context, tid, time_ns) : 0;
+	int64_t key = tgid > 0 ? tgid : tid > 0 ? -(int64_t)tid : 0;
 	bool is_new;
-	uint64_t *lane = map_add(&others->programs, (uint64_t)(tgid > 0 ? tgid : tid), &is_new);
+	uint64_t *lane = map_add(lanes, (uint64_t)key, &is_new);
 
-	if (is_new) {
-		name = tgid > 0 && opts->process_name ? opts->process_name(opts->context, tgid)
-						      : NULL;
-		*lane = others_new_lane(others, OTHER_PROGRAMS, SERIES_AMOUNT,
-					name	  ? xasprintf("events of %s", name)
-					: tid > 0 ? xasprintf("events of %s %d",
-							      tgid > 0 ? "process" : "thread",
-							      tgid > 0 ? tgid : tid)
-						  : xstrdup("events of unknown threads"));
-	}
-	others_add_amount(others, (uint32_t)*lane, event->time_ns, 0);
-	if (opts->is_live)
-		put_program_event(others, (uint32_t)*lane, event);
+	if (is_new)
+		*lane = others_new_lane(others, group, SERIES_AMOUNT,
+					amount_label(opts, what, tgid, tid));
+	return (uint32_t)*lane;
+}
+
+static void on_program(struct others *others, const struct event *event)
+{
+	uint32_t lane = others_lane_of(others, OTHER_PROGRAMS, "events", &others->programs,
+				       event->tid, event->time_ns);
+
+	others_add_amount(others, lane, event->time_ns, 0);
+	if (others->opts.is_live)
+		put_program_event(others, lane, event);
 }
 
 /* ------------------------------------------------------------------------- CPUs */

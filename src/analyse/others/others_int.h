@@ -32,6 +32,12 @@ struct others {
 /* The lane's index; OTHERS_NONE: the group has no place. 'label' is taken over. */
 uint32_t others_new_lane(struct others *others, enum other_group group, enum series_kind kind,
 			 char *label);
+/*
+ * The lane, "WHAT of NAME", of the process of a thread; of the thread, where its process is not known; of all that are
+ * unknown, where tid is 0 or less. 'lanes': those of this group.
+ */
+uint32_t others_lane_of(struct others *others, enum other_group group, const char *what,
+			struct map *lanes, int32_t tid, uint64_t time_ns);
 void others_set(struct others *others, uint32_t lane, uint64_t time_ns, uint32_t value);
 void others_add_amount(struct others *others, uint32_t lane, uint64_t time_ns, uint64_t amount);
 void others_put_span(struct others *others, uint32_t lane, const struct other_span *span);

@@ -24,32 +24,9 @@ static int compare_times(const void *a, const void *b)
 /* The innermost function; NULL = it has no name. */
 static const char *function_of(const struct stacks *stacks, const struct stack_sample *sample)
 {
-	const struct stack *stack =
-		sample->stack < stacks->stack_count ? &stacks->stacks[sample->stack] : NULL;
-
-	return stack && stack->count ? stacks->frames[stacks->frame_ids[stack->first]].function
-				     : NULL;
-}
-
-static uint32_t sampled_lane(struct others *others, struct map *processes,
-			     const struct stack_sample *sample)
-{
-	const struct others_opts *opts = &others->opts;
-	int32_t tgid =
-		opts->process ? opts->process(opts->context, sample->tid, sample->time_ns) : 0;
-	AUTO_FREE char *name = NULL;
-	bool is_new;
-	uint64_t *lane = map_add(processes, (uint64_t)(tgid > 0 ? tgid : -sample->tid), &is_new);
-
-	if (!is_new)
-		return (uint32_t)*lane;
-	name = tgid > 0 && opts->process_name ? opts->process_name(opts->context, tgid) : NULL;
-	*lane = others_new_lane(others, OTHER_SAMPLES, SERIES_AMOUNT,
-				name ? xasprintf("samples of %s", name)
-				     : xasprintf("samples of %s %d",
-						 tgid > 0 ? "process" : "thread",
-						 tgid > 0 ? tgid : sample->tid));
-	return (uint32_t)*lane;
+	return sample->stack < stacks->stack_count && stacks->stacks[sample->stack].count
+		       ? stacks_frame(stacks, sample->stack, 0)->function
+		       : NULL;
 }
 
 static void put_sample(struct others *others, uint32_t lane, const struct stack_sample *sample)
@@ -82,6 +59,9 @@ void others_add_samples(struct others *others)
 		order[i] = &stacks->samples[i];
 	qsort(order, stacks->sample_count, sizeof(struct stack_sample *), compare_times);
 	for (size_t i = 0; i < stacks->sample_count; i++)
-		put_sample(others, sampled_lane(others, &processes, order[i]), order[i]);
+		put_sample(others,
+			   others_lane_of(others, OTHER_SAMPLES, "samples", &processes,
+					  order[i]->tid, order[i]->time_ns),
+			   order[i]);
 	map_fini(&processes);
 }
