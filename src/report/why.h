@@ -45,8 +45,6 @@ void report_why(FILE *out, const struct why *results, size_t count, const struct
  */
 char *report_why_headline(const struct why *why, const struct facts *facts, bool window_chosen);
 char *report_why_root(const struct why *why, const struct why_root *root);
-/* What a root's sentence does not say of its work and its object; "" = nothing. */
-char *report_why_rest(const struct why_root *root, const char *sentence);
 char *report_why_wait(const struct why_wait *wait);
 char *report_why_waker(const struct why_wait *wait);
 size_t report_why_hops(const struct why *why);

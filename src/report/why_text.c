@@ -416,20 +416,6 @@ char *report_why_root(const struct why *why, const struct why_root *root)
 	return words_root(why, root);
 }
 
-/* "ran instead" is the verb of a sentence that needs none where it says by whom. */
-char *report_why_rest(const struct why_root *root, const char *sentence)
-{
-	AUTO_FREE char *what = report_why_what(root);
-	AUTO_FREE char *object = report_why_object(root->object, root->objects);
-	bool is_by_whom =
-		root->who.tid && (root->kind == WHY_CPU_QUEUE || root->kind == WHY_PREEMPTED);
-	bool with_what = *what && !is_by_whom && !strstr(sentence, what);
-	bool with_object = *object && !strstr(sentence, object);
-
-	return xasprintf("%s%s%s", with_what ? what : "", with_what && with_object ? ", " : "",
-			 with_object ? object : "");
-}
-
 char *report_why_wait(const struct why_wait *wait)
 {
 	return words_wait(wait);

@@ -100,21 +100,12 @@ static void draw_headline(const struct viewer *viewer, const struct viewer_layou
 	}
 }
 
-/* As on the page: the sentence, and what it does not say. */
-static char *cause_words(const struct why *why, const struct why_root *root)
-{
-	AUTO_FREE char *text = report_why_root(why, root);
-	AUTO_FREE char *rest = report_why_rest(root, text);
-	AUTO_FREE char *all = xasprintf("%s%s%s", text, *rest ? ", " : "", rest);
-
-	return text_escaped(all);
-}
-
 static void draw_cause(const struct viewer *viewer, size_t index, int row, struct grid *grid)
 {
 	const struct why *why = viewer_why(viewer);
 	const struct why_root *root = &why->roots[index];
-	AUTO_FREE char *words = cause_words(why, root);
+	AUTO_FREE char *plain = report_why_root(why, root);
+	AUTO_FREE char *words = text_escaped(plain);
 	bool is_selected = index == viewer->cause;
 
 	grid_printf(grid, row, 0, GRID_PLAIN, "%s%7s %9s ", is_selected ? ">" : " ",

@@ -152,11 +152,9 @@ int viewer_begin(struct viewer *out_viewer, const struct view *view, struct err 
 int viewer_begin_early(struct viewer *out_viewer, const struct view *view, struct err *err);
 void viewer_fini(struct viewer *viewer);
 
-/* The answer of whom and which window; what is looked at stays. Without one the model says why not. */
-
 /*
- * What verdict_of() said, which returned 'rc'; 'answer' is the model's from now on. Returns 0, or 'rc' when what was asked
- * cannot be answered: then the answer of before stays.
+ * What verdict_of() said, which returned 'rc'; 'answer' is the model's from now on, and what is looked at stays. Returns 0, or
+ * 'rc' when what was asked cannot be answered: then the answer of before stays, and the model says why.
  */
 int viewer_take_answer(struct viewer *viewer, const struct verdict_ask *ask, int rc,
 		       const struct explanation *answer, const struct err *err);

@@ -64,7 +64,6 @@ static void put_row(FILE *out, const struct why *why, size_t index)
 {
 	const struct why_root *root = &why->roots[index];
 	AUTO_FREE char *words = report_why_root(why, root);
-	AUTO_FREE char *rest = report_why_rest(root, words);
 
 	fprintf(out,
 		"<tr data-row=\"%zu\" aria-selected=\"%s\" tabindex=\"0\"><td><span "
@@ -72,11 +71,6 @@ static void put_row(FILE *out, const struct why *why, size_t index)
 		index, index ? "false" : "true", text_percent(root->ns, verdict_ns(why)).s,
 		text_duration(root->ns).s);
 	text_put_xml(out, words);
-	if (*rest) {
-		fputs(" <span class=\"note\">", out);
-		text_put_xml(out, rest);
-		fputs("</span>", out);
-	}
 	fputs("</td><td>", out);
 	if (root->who.tid)
 		put_thread(out, &root->who);

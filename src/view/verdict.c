@@ -155,16 +155,6 @@ static void verdict_put_spans(struct json *json, const struct view *view,
 	json_end_array(json);
 }
 
-static void verdict_put_words(struct json *json, const struct why *why, const struct why_root *root)
-{
-	AUTO_FREE char *words = report_why_root(why, root);
-	AUTO_FREE char *rest = report_why_rest(root, words);
-
-	view_json_text(json, "text", words);
-	if (*rest)
-		view_json_text(json, "rest", rest);
-}
-
 static void put_row(struct json *json, const struct view *view, const struct why *why, size_t index)
 {
 	const struct why_root *root = &why->roots[index];
@@ -181,7 +171,7 @@ static void put_row(struct json *json, const struct view *view, const struct why
 	json_print_u64(json, "longest_ns", root->longest_ns);
 	if (root->inferred)
 		view_json_own_text(json, "inferred", report_why_reason(root->inferred));
-	verdict_put_words(json, why, root);
+	view_json_own_text(json, "text", report_why_root(why, root));
 	if (index < ROWS_SEEN)
 		verdict_put_spans(json, view, root);
 	json_end_object(json);

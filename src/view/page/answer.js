@@ -10,7 +10,6 @@ import { duration, moment, percent } from "./time.js";
 
 function fillRow(tr, row, index) {
   const cells = [make("td"), make("td", duration(row.ns)), make("td", row.text), make("td", named(row.who))];
-  if (row.rest) cells[2].append(make("span", ` ${row.rest}`, { class: "note" }));
   const bar = make("span", null, { class: "bar", "aria-hidden": "true" });
   bar.style.width = `${row.share * 100}%`;
   cells[0].append(bar, make("span", percent(row.share), { class: "share" }));
