@@ -102,10 +102,12 @@ def own(tap, what, makes, loop, words):
 
 
 # A wait with a limit, for which the shell redirects each time; it is no sleep.
+# Its end is in the middle of a slice: what comes between two slices no wait tells of.
 READS = {
-    "read -t": "mkfifo pipe; (sleep 1.2 & echo $! >holder; wait; echo there >pipe) & exec 7<>pipe; "
+    "read -t": "mkfifo pipe; (sleep 1.25 & echo $! >holder; wait; echo there >pipe) & exec 7<>pipe; "
                "until read -t 0.1 x <&7; do :; done",
-    "read -t of a coprocess": "coproc C { sleep 1.2 & echo $! >holder; wait; echo there; }; "
+    # It ends later: where that interrupts bash as it reads, the line is lost, and bash reads for ever.
+    "read -t of a coprocess": "coproc C { sleep 1.25 & echo $! >holder; wait; echo there; sleep 1; }; "
                               "until read -t 0.1 x <&${C[0]}; do :; done",
 }
 
