@@ -61,6 +61,15 @@ static bool parse_sample(const struct recording_opts *opts, uint32_t *out_hz, bo
 	return true;
 }
 
+static void say_awaits(void *unused, int32_t pid)
+{
+	(void)unused;
+	fprintf(stderr,
+		"holdup: the recording has ended, the command still runs: process %d; Ctrl-C ends "
+		"the waiting\n",
+		(int)pid);
+}
+
 void recording_fill(const struct recording_opts *opts, struct record_opts *out_record)
 {
 	out_record->dir = opts->dir;
@@ -81,6 +90,7 @@ void recording_fill(const struct recording_opts *opts, struct record_opts *out_r
 	out_record->no_user = opts->user && strcmp(opts->user, "none") == 0;
 	out_record->user = opts->user;
 	out_record->phase = progress_phase;
+	out_record->awaits = say_awaits;
 }
 
 static int check_points(const struct opt_strings *texts, bool is_usdt, struct err *err)

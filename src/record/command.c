@@ -290,6 +290,8 @@ int command_go(struct command *command, const char *name, struct err *err)
 	ssize_t got;
 
 	(void)!write(command->go_fd, "g", 1); /* fails only if the child died: seen below */
+	mem_close_fd(&command->go_fd); /* nobody waits for its start any more: command_drop() */
+	command->go_fd = -1;
 	got = file_read_next(command->error_fd, &code, sizeof(code));
 	if (got != sizeof(code))
 		return 0;

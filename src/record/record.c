@@ -9,7 +9,8 @@
  *	eventfd    a reader that could not write
  *
  * A recording may end before the command does: its time is over, or the disk is
- * full. Then the trace is made whole at once and the command is awaited.
+ * full. Then the trace is made whole at once, that is told, and the command is
+ * awaited. The first signal ends that: a command that obeys it has a moment to end.
  */
 #include "record/record.h"
 
@@ -44,6 +45,7 @@
 #define TICK_NS		 1000000000L
 #define PROGRESS_TICK_NS 500000000L
 #define SECONDS_MAX	 1e9
+#define OBEY_S		 0.5 /* so long a command that is awaited only may take to end by a signal */
 /*
  * Behind what was drained: an event that was begun and not finished, because its CPU was taken
  * away in a virtual machine, and names of descriptors that were not fetched from BPF yet.
@@ -175,6 +177,21 @@ static void stop_early(struct run *run, int failure)
 	if (session_end(&run->session, failure, NULL) < 0)
 		run->session.is_ended = true; /* written again, with the error told, at the end */
 	run->done = run->command.pid == 0;
+	if (!run->done && run->opts->awaits)
+		run->opts->awaits(run->opts->awaits_context, run->command.pid);
+}
+
+/* The command is awaited for a moment more. */
+static void stop_waiting(struct run *run)
+{
+	int fd = timer_open(OBEY_S, 0, NULL);
+
+	if (fd < 0) {
+		run->done = true;
+		return;
+	}
+	mem_close_fd(&run->waits[WAIT_DEADLINE].fd);
+	run->waits[WAIT_DEADLINE] = (struct pollfd){ .fd = fd, .events = POLLIN };
 }
 
 static void on_signal(struct run *run)
@@ -191,6 +208,8 @@ static void on_signal(struct run *run)
 	}
 	if (!interrupt_is_shared((int)info.ssi_signo, info.ssi_code))
 		command_signal(&run->command, (int)info.ssi_signo);
+	if (!run->session.is_on)
+		stop_waiting(run);
 }
 
 static uint64_t lost_so_far(struct run *run)
@@ -251,7 +270,10 @@ static void on_deadline(struct run *run)
 {
 	mem_close_fd(&run->waits[WAIT_DEADLINE].fd);
 	run->waits[WAIT_DEADLINE].fd = -1;
-	stop_early(run, 0);
+	if (run->session.is_on)
+		stop_early(run, 0);
+	else
+		run->done = true;
 }
 
 static void on_failure(struct run *run)

@@ -56,6 +56,9 @@ struct record_opts {
 	/* Recording has begun, and a command may be started. From the main thread; may be NULL. */
 	void (*begun)(void *context);
 	void *begun_context;
+	/* Recording is over, the command still runs and is awaited. From the main thread; may be NULL. */
+	void (*awaits)(void *context, int32_t pid);
+	void *awaits_context;
 	bool looks_after; /* who called looks into processes afterwards: CAP_SYS_PTRACE is kept */
 	/*
 	 * Who follows the recording while it is made: called every 'step_ms' from the main thread,
@@ -110,7 +113,8 @@ struct record_result {
  *
  * The first SIGINT, SIGTERM, SIGHUP or SIGQUIT is passed to the command (the keys of
  * a terminal reach it without us) and its end awaited; the second one ends recording
- * at once and leaves the command alone. These signals are blocked meanwhile and the
+ * at once and leaves the command alone. Where the command is only awaited, the first one ends
+ * that, half a second later if the command does not end by it. These signals are blocked meanwhile and the
  * mask is restored. Call it from a program without other threads that take them.
  */
 int record_run(const struct record_opts *opts, struct record_result *out_result, struct err *err);

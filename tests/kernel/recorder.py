@@ -43,9 +43,9 @@ def until(what, limit_s=20):
     return what()
 
 
-def start(folder, *args):
+def start(folder, *args, stderr=subprocess.DEVNULL, **more):
     return kernel.running(kernel.HOLDUP, "record", "-o", folder, *args, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                          stdout=subprocess.DEVNULL, stderr=stderr, **more)
 
 
 def manifest(folder):
@@ -170,7 +170,7 @@ def check_disk(tap):
 
 
 def check_signals(tap):
-    script = 'trap "exit 9" %s; : >%s; sleep 30 & wait; '
+    script = 'exec 2>/dev/null; trap "exit 9" %s; : >%s; sleep 30 & wait; '
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         name = sig.name[3:]
         signal.signal(sig, signal.SIG_DFL)  # a shell cannot trap what was ignored before it began
@@ -183,6 +183,25 @@ def check_signals(tap):
             tap.ok(trace["complete"] and not mine(process.pid), "and the trace is whole")
 
 
+def check_waiting(tap):
+    """The time is over, the command hangs: that is said, and one signal ends the waiting."""
+    for name, trap, status in (("obeys", "exit 9", 9), ("hangs", ":", 0)):
+        script = 'exec 2>/dev/null; trap "%s" INT; echo $$ >%s; i=0; while [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done' % (trap, name)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        with start("waits-" + name, "-d", "0.5", "--", "sh", "-c", script, stderr=subprocess.PIPE, text=True) as process:
+            said = process.stderr.readline()
+            with open(name) as file:
+                pid = int(file.read())
+            tap.ok("the command still runs: process %d;" % pid in said, "a command that %s: it is said that it is awaited" % name, said)
+            process.send_signal(signal.SIGINT)
+            more = process.stderr.read()
+            tap.ok(process.wait() == status and manifest("waits-" + name)["complete"],
+                   "and one signal ends that, with a whole trace", process.returncode, more)
+            tap.ok(os.path.exists("/proc/%d" % pid) == (name == "hangs"), "the command is not ended by force")
+            if name == "hangs":
+                os.kill(pid, signal.SIGKILL)
+
+
 def main():
     kernel.need()
     tap = kernel.Tap()
@@ -193,6 +212,7 @@ def main():
         check_several(tap)
         check_disk(tap)
         check_signals(tap)
+        check_waiting(tap)
     tap.end()
 
 
