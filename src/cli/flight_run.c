@@ -466,6 +466,9 @@ static void fill_status(struct running *run, struct flight_status_report *status
 		.keep_ns = opts->keep_ns,
 		.lasts_ns = held.lasts_ns,
 		.memory_bytes = held.memory_bytes,
+		.ring_bytes = held.ring_bytes,
+		.bpf_bytes = held.bpf_bytes,
+		.own_bytes = held.own_bytes,
 		.recorded_events = held.events,
 		.events_per_s = held.events_per_s,
 		.bytes_per_s = held.bytes_per_s,
@@ -748,8 +751,11 @@ static int open_flight(struct running *run, struct flight_opts *opts, struct err
 	if (run->events)
 		return flight_open(opts, &run->flight, err);
 	run->events = opts->events = "lean";
-	if (flight_open(opts, &run->flight, &why) == 0)
-		return 0;
+	rc = flight_open(opts, &run->flight, &why);
+	if (rc == -ENOBUFS)
+		*err = why;
+	if (rc == 0 || rc == -ENOBUFS)
+		return rc;
 	run->events = opts->events = "core";
 	rc = flight_open(opts, &run->flight, err);
 	if (rc == 0)

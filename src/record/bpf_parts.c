@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -79,6 +78,18 @@ void bpf_parts_each_cpu(struct bpf_object *object, const char *map)
 		(void)bpf_map__set_max_entries(found, (__u32)cpus); /* else CPU 0 alone has one */
 }
 
+void bpf_parts_size(struct bpf_object *object, const char *map, uint64_t want, uint32_t least,
+		    uint32_t most)
+{
+	struct bpf_map *found = bpf_object__find_map_by_name(object, map);
+	uint32_t size = least;
+
+	while (size < most && size * UINT64_C(2) <= want)
+		size *= 2;
+	if (found)
+		(void)bpf_map__set_max_entries(found, size);
+}
+
 void bpf_parts_iterate(int link_fd)
 {
 	int fd = link_fd < 0 ? -1 : bpf_iter_create(link_fd);
@@ -89,22 +100,19 @@ void bpf_parts_iterate(int link_fd)
 	mem_close_fd(&fd);
 }
 
-/* Of the map behind a descriptor of ours; 0 where it is another thing. */
-static uint64_t map_memory(int dir_fd, const char *name)
+/* Of the map or program behind a descriptor of ours; 0 where it is another thing. */
+static uint64_t part_memory(int dir_fd, const char *name)
 {
 	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
 	AUTO_FILE FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	uint64_t bytes = 0;
-	bool is_map = false;
 	char line[128];
 
 	if (!file)
 		mem_close_fd(&fd);
-	while (file && fgets(line, sizeof(line), file)) {
-		is_map |= strncmp(line, "map_type:", 9) == 0;
+	while (file && fgets(line, sizeof(line), file))
 		(void)sscanf(line, "memlock: %" SCNu64, &bytes); /* 0, else */
-	}
-	return is_map ? bytes : 0;
+	return bytes;
 }
 
 uint64_t bpf_parts_memory(void)
@@ -115,7 +123,7 @@ uint64_t bpf_parts_memory(void)
 
 	while (dir && (entry = readdir(dir))) {
 		if (entry->d_name[0] != '.')
-			bytes += map_memory(dirfd(dir), entry->d_name);
+			bytes += part_memory(dirfd(dir), entry->d_name);
 	}
 	if (dir)
 		closedir(dir);

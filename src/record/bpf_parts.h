@@ -30,10 +30,17 @@ void *bpf_parts_map(struct bpf_object *object, size_t bytes);
 /* Before it is loaded: the array of this name has an element for each CPU. */
 void bpf_parts_each_cpu(struct bpf_object *object, const char *map);
 
+/*
+ * Before it is loaded: of a map as many entries, or bytes of a ring, as 'want' lets be, a power of two times 'least', at most
+ * 'most'.
+ */
+void bpf_parts_size(struct bpf_object *object, const char *map, uint64_t want, uint32_t least,
+		    uint32_t most);
+
 /* Have the program of an iterator called for each of what it is about; it writes nothing into its file. */
 void bpf_parts_iterate(int link_fd);
 
-/* The kernel's memory for all maps of our programs, as it tells. */
+/* The kernel's memory for our programs and all their maps, as it tells. */
 uint64_t bpf_parts_memory(void);
 
 #endif

@@ -18,7 +18,6 @@
 #define DEFAULT_BYTES	 (64u << 20)
 #define MEMORY_SHARE	 32
 #define SUB_BUFFER_KIB	 "64" /* fewer switches of pages and bigger writes than with one page */
-#define SUB_BUFFERS_MIN	 4
 #define BUFFER_MAX_BYTES (1ull << 40)
 #define WAKE_PERCENT	 "25" /* early enough for a burst, late enough to be rare */
 
@@ -145,8 +144,17 @@ int buffer_prepare(int instance_fd, uint64_t wish_bytes, struct manifest *manife
 	/* Missing on older kernels: then a reader wakes for every page. */
 	(void)ftrace_write(instance_fd, "buffer_percent", WAKE_PERCENT, NULL);
 	rc = buffer_read_shape(instance_fd, manifest, err);
-	if (rc == 0 && (uint64_t)manifest->page_bytes * SUB_BUFFERS_MIN > manifest->buffer_bytes)
-		manifest->buffer_bytes = (uint64_t)manifest->page_bytes * SUB_BUFFERS_MIN;
+	if (rc == 0 && (uint64_t)manifest->page_bytes * BUFFER_PAGES_MIN > manifest->buffer_bytes)
+		manifest->buffer_bytes = (uint64_t)manifest->page_bytes * BUFFER_PAGES_MIN;
+	return rc;
+}
+
+int buffer_shrink(int instance_fd, uint64_t bytes, struct manifest *manifest, struct err *err)
+{
+	int rc = set_kib(instance_fd, bytes / 1024 * 1024, err);
+
+	if (rc == 0)
+		manifest->buffer_bytes = bytes;
 	return rc;
 }
 

@@ -12,6 +12,7 @@ struct manifest;
 struct manifest_cpu;
 
 #define BUFFER_MIN_BYTES (256u << 10)
+#define BUFFER_PAGES_MIN 4u
 
 /* The default per CPU: 64 MiB, all of them together at most 1/32 of the memory. */
 uint64_t buffer_default_bytes(uint64_t memory_bytes, uint32_t cpu_count);
@@ -24,6 +25,9 @@ uint64_t buffer_default_bytes(uint64_t memory_bytes, uint32_t cpu_count);
  */
 int buffer_prepare(int instance_fd, uint64_t wish_bytes, struct manifest *manifest,
 		   struct err *err);
+
+/* Smaller than it was prepared, at once. Returns 0 with manifest->buffer_bytes, or a negative errno with err filled. */
+int buffer_shrink(int instance_fd, uint64_t bytes, struct manifest *manifest, struct err *err);
 
 /* Fill manifest->page_bytes and long_bytes. Returns 0, or a negative errno with err filled. */
 int buffer_read_shape(int instance_fd, struct manifest *manifest, struct err *err);

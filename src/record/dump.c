@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/sorting.h"
@@ -35,6 +36,7 @@
 #include "wire/wire.h"
 
 #define PATIENCE_MS 250
+#define EARLY_MOST  65536u /* of descriptors, noted */
 #define FILE_BUFFER (256u << 10)
 
 struct dump {
@@ -53,6 +55,7 @@ struct dump {
 	bool is_late;			/* of open files those alone that threads wait for */
 	const struct last_calls *calls; /* a view; NULL = not known */
 	uint64_t begin_ns;		/* of these */
+	const struct dump_since *since; /* a view; NULL = nobody tells of new descriptors */
 	uint64_t born_ns;		/* of CLOCK_BOOTTIME: threads born later are left out */
 };
 
@@ -328,15 +331,100 @@ static bool waits_on(const struct opened *opened, int32_t fd)
 	return false;
 }
 
-/* Descriptors that threads wait for, since before the recording maybe. */
+static uint64_t born_ticks_of(const struct dump *dump, int32_t tgid)
+{
+	size_t low = 0, high = dump->thread_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (dump->threads[middle].tgid < tgid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < dump->thread_count && dump->threads[low].tgid == tgid
+		       ? dump->threads[low].born_ticks
+		       : 0;
+}
+
+/* What is the same for a descriptor as long as it is. */
+static uint64_t identity_of(int32_t tgid, uint64_t born_ticks, const struct opened_fd *fd)
+{
+	uint64_t hash = hash_mix(hash_mix(born_ticks, (uint32_t)tgid), (uint32_t)fd->fd);
+
+	return hash_bytes(fd->link, strlen(fd->link), hash);
+}
+
+void dump_late_note(const struct dump *dump, struct map *early)
+{
+	for (size_t i = 0; i < dump->user_count; i++) {
+		const struct opened *opened = &dump->opened.processes[i];
+		uint64_t born_ticks = born_ticks_of(dump, dump->users[i]);
+
+		for (size_t k = 0; k < opened->fd_count && early->count < EARLY_MOST; k++)
+			map_put(early, identity_of(dump->users[i], born_ticks, &opened->fds[k]), 1);
+	}
+}
+
+/* By a message of a unix socket, or of io_uring: nobody tells of these. */
+static bool may_get_descriptors(const struct opened *opened)
+{
+	for (size_t i = 0; i < opened->fd_count; i++) {
+		if (strncmp(opened->fds[i].link, "socket:", 7) == 0 ||
+		    strcmp(opened->fds[i].link, "anon_inode:[io_uring]") == 0)
+			return true;
+	}
+	return false;
+}
+
+struct since_of_process {
+	const struct dump_since *since;
+	int32_t tgid;
+	uint64_t born_ticks;
+	bool is_inherited; /* all of which nobody told */
+};
+
+static struct since_of_process since_of_process(const struct dump *dump, size_t user)
+{
+	const struct dump_since *since = dump->since;
+	const struct opened *opened = &dump->opened.processes[user];
+	struct since_of_process of = { since, dump->users[user], 0, false };
+	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+
+	if (!since)
+		return of;
+	of.born_ticks = born_ticks_of(dump, of.tgid);
+	of.is_inherited = since->is_whole && !opened->compat &&
+			  of.born_ticks > since->early_ns / tick_ns && !may_get_descriptors(opened);
+	return of;
+}
+
+static bool is_told(const struct since_of_process *of, int32_t fd)
+{
+	return of->since &&
+	       map_find(of->since->told, (uint64_t)(uint32_t)of->tgid << 32 | (uint32_t)fd);
+}
+
+static bool was_open(const struct since_of_process *of, const struct opened_fd *fd)
+{
+	return of->since && (of->is_inherited ||
+			     map_find(of->since->early, identity_of(of->tgid, of->born_ticks, fd)));
+}
+
+/* Descriptors that threads wait for, since before the recording maybe, and what was open for sure. */
 static void print_waited(const struct dump *dump, FILE *out)
 {
 	for (size_t i = 0; i < dump->user_count && !interrupt_pending(); i++) {
 		const struct opened *opened = &dump->opened.processes[i];
+		const struct since_of_process of = since_of_process(dump, i);
 
-		for (size_t k = 0; opened->call_count && k < opened->fd_count; k++) {
-			if (waits_on(opened, opened->fds[k].fd))
-				print_fd(dump, dump->users[i], &opened->fds[k], out);
+		for (size_t k = 0; k < opened->fd_count; k++) {
+			const struct opened_fd *fd = &opened->fds[k];
+
+			if (!is_told(&of, fd->fd) &&
+			    (was_open(&of, fd) || waits_on(opened, fd->fd)))
+				print_fd(dump, of.tgid, fd, out);
 		}
 	}
 }
@@ -502,8 +590,9 @@ int dump_late_read(uint64_t born_ns, struct manifest *manifest, struct dump **ou
 }
 
 int dump_late_write(struct dump *dump, const char *dir, const struct last_calls *calls,
-		    uint64_t begin_ns, struct err *err)
+		    const struct dump_since *since, uint64_t begin_ns, struct err *err)
 {
+	dump->since = since;
 	dump->calls = calls;
 	dump->begin_ns = begin_ns;
 	return write_all(dump, dir, err);

@@ -7,9 +7,11 @@
 #ifndef RECORD_DUMP_H
 #define RECORD_DUMP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct err;
+struct map;
 struct manifest;
 
 /*
@@ -36,9 +38,27 @@ struct last_calls;
 int dump_late_read(uint64_t born_ns, struct manifest *manifest, struct dump **out_dump,
 		   struct err *err);
 
-/* Write it as dump_write(). 'calls': in which call each thread was last before 'begin_ns'; NULL = not known. */
+/*
+ * Where new descriptors are told of by somebody else, as they are made, one of which nothing is told is open since before:
+ * it was open already when that began, and named the same; or its process was born later, has it from who made it, and
+ * cannot have got it by a message.
+ */
+struct dump_since {
+	const struct map *early; /* as dump_late_note() has made it when that began */
+	uint64_t early_ns;	 /* on CLOCK_BOOTTIME */
+	const struct map *told;	 /* process << 32 | descriptor -> 1: told of */
+	bool is_whole;		 /* nothing that was told of was lost */
+};
+
+/* Add what is open. */
+void dump_late_note(const struct dump *dump, struct map *early);
+
+/*
+ * Write it as dump_write(). 'calls': in which call each thread was last before 'begin_ns'; NULL = not known. 'since': NULL =
+ * nobody tells of new descriptors.
+ */
 int dump_late_write(struct dump *dump, const char *dir, const struct last_calls *calls,
-		    uint64_t begin_ns, struct err *err);
+		    const struct dump_since *since, uint64_t begin_ns, struct err *err);
 
 void dump_late_free(struct dump *dump); /* NULL is fine */
 

@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/keyed.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "record/buffer.h"
@@ -23,10 +25,12 @@
 #include "record/devices.h"
 #include "record/bpf_parts.h"
 #include "record/dump.h"
+#include "record/flight_memory.h"
 #include "record/ftrace.h"
 #include "record/ladder.h"
 #include "record/last_calls.h"
 #include "record/names.h"
+#include "record/names_log.h"
 #include "record/pack.h"
 #include "record/reader.h"
 #include "record/record.h"
@@ -35,17 +39,20 @@
 #include "store/manifest.h"
 #include "store/parts.h"
 
-#define STATE_FILE    "flight.state"
-#define STATE_NEW     "flight.state.new"
-#define SYNCS_MOST    64
-#define HELPERS_MOST  16
-#define SYNC_FIRST_NS UINT64_C(1000000000)
-#define RATE_NS	      UINT64_C(1000000000) /* a rate is of at least so long */
-#define STEPS_MOST    1024		   /* kept */
-#define STACK_MIN_NS  UINT64_C(10000000)   /* stacks of waits that long */
-#define RENEW_NS      UINT64_C(1000000000) /* at most so often names are told anew */
-#define LEAN_PERCENT  40 /* of the memory: for the calls that threads block in, names, and stacks */
-#define FULL_PERCENT  20 /* for names and stacks */
+#define STATE_FILE     "flight.state"
+#define STATE_NEW      "flight.state.new"
+#define SYNCS_MOST     64
+#define HELPERS_MOST   16
+#define SYNC_FIRST_NS  UINT64_C(1000000000)
+#define RATE_NS	       UINT64_C(1000000000) /* a rate is of at least so long */
+#define STEPS_MOST     1024		    /* kept */
+#define STACK_MIN_NS   UINT64_C(10000000)   /* stacks of waits that long */
+#define RENEW_NS       UINT64_C(1000000000) /* at most so often names are told anew */
+#define LEAN_PERCENT   40 /* of the memory: for the calls that threads block in, names, and stacks */
+#define FULL_PERCENT   20 /* for names and stacks */
+#define STACKS_PART    5  /* of that, for stacks: twice, a ring, and what tells of mapped files */
+#define STACKS_PERCENT 60 /* of it, with what is known of each stack */
+#define LEAST_SPARE    16 /* as the maps of the programs grow with the bound */
 
 struct flight {
 	struct record_opts opts; /* what the session looks at */
@@ -71,7 +78,10 @@ struct flight {
 	/* What BPF programs tell of names, calls and code, in memory. */
 	struct wait_stacks *stacks; /* owned; NULL = none are taken */
 	uint64_t beside_bytes;	    /* promised for it; 0 = nothing is told */
-	uint64_t kernel_bytes;	    /* of these, maps of the programs */
+	struct flight_memory memory;
+	/* What was open when names began to be told; early_ns: on CLOCK_BOOTTIME, 0 = nothing is known of it. */
+	struct map early;
+	uint64_t early_ns;
 	uint64_t renewed_ns;
 };
 
@@ -324,14 +334,24 @@ void flight_tick(struct flight *flight)
 	}
 }
 
+/* What is held in memory of our own counts as that; stacks are in a file that only we have. */
+static void tell_memory(const struct flight *flight, struct flight_held *held)
+{
+	const struct flight_memory *memory = &flight->memory;
+
+	held->memory_bytes = flight_memory_all(memory, flight->session.manifest->buffer_bytes);
+	held->bpf_bytes = memory->bpf_bytes;
+	held->own_bytes = flight_memory_own() + wait_stacks_file_bytes(flight->stacks);
+	held->ring_bytes = memory->cpus * memory->page_bytes +
+			   flight_memory_all(memory, flight->session.manifest->buffer_bytes) -
+			   flight_memory_all(memory, 0);
+}
+
 void flight_held(struct flight *flight, struct flight_held *out_held)
 {
 	uint64_t now_ns = clock_now_ns(), gone_ns = names_gone_ns(flight->session.names);
 	uint64_t beside_now =
 		names_bytes(flight->session.names) + wait_stacks_bytes(flight->stacks);
-	uint64_t beside_bytes = flight->kernel_bytes + beside_now > flight->beside_bytes
-					? flight->kernel_bytes + beside_now
-					: flight->beside_bytes;
 	const struct rings_now rings = look_at_rings(flight, now_ns);
 	struct manifest told = { 0 };
 	struct flight_held held = { .since_ns = flight->on_ns,
@@ -343,7 +363,7 @@ void flight_held(struct flight *flight, struct flight_held *out_held)
 
 	if (gone_ns && now_ns - gone_ns < held.held_ns)
 		held.held_ns = now_ns - gone_ns;
-	held.memory_bytes = rings.cpus * flight->session.manifest->buffer_bytes + beside_bytes;
+	tell_memory(flight, &held);
 	if (rings.entries)
 		held.bytes_per_s =
 			(uint64_t)((__uint128_t)held.events_per_s * held.bytes / rings.entries);
@@ -554,14 +574,19 @@ static void write_state_beside(struct flight *flight, struct dump *dump)
 	struct session *session = &flight->session;
 	uint64_t begin_ns = session->manifest->begin_ns;
 	struct last_calls last = { 0 };
+	struct names_told told = { 0 };
+	struct dump_since since = { &flight->early, flight->early_ns, &told.keys, false };
 	struct err why = { 0 };
 
-	if (session->names &&
-	    names_snapshot(session->names, session->directory.kernel_fd, begin_ns, &last, &why) < 0)
+	if (session->names && names_snapshot(session->names, session->directory.kernel_fd, begin_ns,
+					     &last, &told, &why) < 0)
 		manifest_add_missing(session->manifest, "names, and calls that blocked", why.text);
-	if (dump && dump_late_write(dump, session->directory.path, &last, begin_ns, &why) < 0)
+	since.is_whole = session->names && told.is_whole && !names_lost(session->names);
+	if (dump && dump_late_write(dump, session->directory.path, &last,
+				    flight->early_ns ? &since : NULL, begin_ns, &why) < 0)
 		note_dump(session, &why);
 	last_calls_fini(&last);
+	map_fini(&told.keys);
 	devices_free(devices_begin(session->directory.kernel_fd));
 }
 
@@ -668,6 +693,7 @@ int flight_snapshot(struct flight *flight, const char *dir, struct flight_taken 
 		rc = finish(flight, err);
 	leave_directory(session, rc == 0);
 	rewind_manifest(flight);
+	mem_keep_freed(0);
 	drop_old_steps(flight); /* what is recorded from now on needs them no longer */
 	flight->opts.dir = NULL;
 	return rc;
@@ -723,7 +749,11 @@ static void note_missing(struct flight *flight)
 					     ? "there is no BPF program for it"
 					     : "the flight recorder does not keep them");
 	else if (!manifest->is_lean)
-		manifest_add_missing(manifest, "names of files and sockets that were open",
+		manifest_add_missing(manifest,
+				     flight->early_ns
+					     ? "names of files and sockets that were open before "
+					       "the flight recorder, and were closed"
+					     : "names of files and sockets that were open",
 				     "the flight recorder does not keep them");
 	manifest_add_missing(manifest, "the kernel's accounts, and CPU quotas that held back",
 			     "the flight recorder does not keep them");
@@ -758,8 +788,7 @@ static void start_stacks(struct flight *flight)
 	const struct wait_stacks_opts opts = {
 		.min_ns = STACK_MIN_NS,
 		.is_lean = manifest->is_lean,
-		.keep_bytes = flight->beside_bytes /
-			      5, /* twice, a ring, and what tells of mapped files */
+		.keep_bytes = flight->beside_bytes / STACKS_PART,
 	};
 	struct err why = { 0 };
 
@@ -778,6 +807,24 @@ static void start_stacks(struct flight *flight)
 	manifest_add_recorder_tid(manifest, wait_stacks_tid(flight->stacks));
 }
 
+/* Of lean events the programs tell what who waits has open. */
+static void note_open(struct flight *flight)
+{
+	struct manifest unused = { 0 };
+	struct err ignored = { 0 };
+	struct dump *dump;
+
+	if (!flight->session.names || flight->session.manifest->is_lean)
+		return;
+	if (dump_late_read(UINT64_MAX, &unused, &dump, &ignored) == 0) {
+		dump_late_note(dump, &flight->early);
+		dump_late_free(dump);
+		flight->early_ns = clock_read_ns(CLOCK_BOOTTIME);
+		mem_keep_freed(0);
+	}
+	manifest_fini(&unused);
+}
+
 static int start_programs(struct flight *flight, struct err *err)
 {
 	int rc;
@@ -787,8 +834,67 @@ static int start_programs(struct flight *flight, struct err *err)
 	if (rc == 0)
 		start_stacks(flight);
 	mem_keep_freed(0);
-	flight->kernel_bytes = bpf_parts_memory();
+	if (rc == 0)
+		note_open(flight);
 	return rc;
+}
+
+/* What BPF programs tell, at most, beside what is kept of stacks. */
+static uint64_t kept_least(const struct flight *flight)
+{
+	return names_most_bytes(flight->session.names) + wait_stacks_bytes(flight->stacks);
+}
+
+/* With stacks. Where there are no programs, nothing. */
+static uint64_t kept_most(const struct flight *flight)
+{
+	bool is_told = flight->session.names || flight->stacks;
+	uint64_t most = kept_least(flight), beside = is_told ? flight->beside_bytes : 0;
+
+	if (flight->stacks)
+		most += flight->beside_bytes * STACKS_PERCENT / 100;
+	return beside > flight->memory.bpf_bytes + most ? beside - flight->memory.bpf_bytes : most;
+}
+
+/* From which bound on there is room for the smallest rings, as what is kept beside them is a part of the bound. */
+static uint64_t least_memory(const struct flight *flight, uint64_t least_bytes)
+{
+	const struct flight_memory *memory = &flight->memory;
+	uint64_t percent = memory->bpf_bytes ? beside_percent(flight->events) : 0;
+	uint64_t rest = least_bytes - memory->kept_bytes;
+	uint64_t by_share = (rest - memory->bpf_bytes) * 100 / (100 - percent);
+	uint64_t by_stacks =
+		(rest + kept_least(flight)) * 10000 / (10000 - percent * STACKS_PERCENT);
+	uint64_t least = by_share > by_stacks ? by_share : by_stacks;
+
+	return least + least / LEAST_SPARE;
+}
+
+/* The rings get what is left of the bound. */
+static int fit_memory(struct flight *flight, uint64_t most_bytes, struct err *err)
+{
+	struct manifest *manifest = flight->session.manifest;
+	struct flight_memory *memory = &flight->memory;
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t ring_bytes, least_bytes;
+
+	*memory = (struct flight_memory){
+		.most_bytes = most_bytes,
+		.own_bytes = flight_memory_own(),
+		.bpf_bytes = bpf_parts_memory(),
+		.page_bytes = manifest->page_bytes,
+		.cpus = cpus > 0 ? (uint64_t)cpus : 1,
+	};
+	memory->kept_bytes = kept_most(flight);
+	ring_bytes = flight_memory_ring(memory, manifest->buffer_bytes, &least_bytes);
+	if (!ring_bytes)
+		return err_set(err, -ENOBUFS,
+			       "--memory %s is too little for %s events: at least %" PRIu64
+			       "K are needed%s",
+			       text_size(most_bytes).s, flight->events,
+			       least_memory(flight, least_bytes) / 1024 + 1,
+			       memory->bpf_bytes ? "; -e core needs less" : "");
+	return buffer_shrink(flight->session.instance.dir_fd, ring_bytes, manifest, err);
 }
 
 int flight_open(const struct flight_opts *opts, struct flight **out_flight, struct err *err)
@@ -798,6 +904,8 @@ int flight_open(const struct flight_opts *opts, struct flight **out_flight, stru
 
 	if (rc == 0)
 		rc = start_programs(flight, err);
+	if (rc == 0)
+		rc = fit_memory(flight, opts->memory_bytes, err);
 	if (rc == 0)
 		meter_begin(&flight->session.meter);
 	if (rc == 0)
@@ -859,6 +967,7 @@ void flight_close(struct flight *flight)
 	(void)unlinkat(flight->run_fd, STATE_FILE, 0); /* the next one finds nothing, then */
 	wait_stacks_stop(flight->stacks);
 	session_fini(&flight->session);
+	map_fini(&flight->early);
 	free(flight->events);
 	free(flight);
 }

@@ -26,7 +26,7 @@ struct flight;
 
 struct flight_opts {
 	const char *events;    /* as record_opts.events; a view */
-	uint64_t memory_bytes; /* of all CPUs together */
+	uint64_t memory_bytes; /* of all, as in flight_memory.h */
 	uint32_t budget_ppm;   /* as record_opts.budget_ppm */
 	int run_fd;	       /* folder for the file that outlives us; not owned */
 };
@@ -37,7 +37,8 @@ struct flight_held {
 	uint64_t held_ns;  /* all CPUs hold at least the last so many */
 	uint64_t
 		lasts_ns; /* they will at the rate of now, when full; UINT64_MAX = nothing happens */
-	uint64_t memory_bytes; /* of all CPUs */
+	uint64_t memory_bytes; /* of all, at most; and what is used now of it: */
+	uint64_t ring_bytes, bpf_bytes, own_bytes;
 	uint64_t bytes;	       /* in them */
 	uint64_t events;       /* since the start, snapshots included */
 	uint64_t events_per_s; /* lately */

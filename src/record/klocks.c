@@ -18,7 +18,8 @@
 #include "record/klock_text.h"
 #include "wire/wire.h"
 
-#define WAKE_BYTES (128u << 10)
+#define WAKE_PART   4u	 /* of a ring wakes who takes it out */
+#define ENTRY_BYTES 128u /* that an entry of a map takes, about */
 
 extern const unsigned char holdup_bpf_locks[];
 extern const size_t holdup_bpf_locks_bytes;
@@ -58,11 +59,21 @@ static int klocks_take_record(void *context, void *data, size_t bytes)
 	return 0;
 }
 
-static int klocks_load(struct klocks *klocks, struct err *err)
+/* For always: as small as what is kept. */
+static void size_maps(struct bpf_object *object, uint64_t keep_bytes)
+{
+	bpf_parts_size(object, "ring", keep_bytes / 32, 32u << 10, 512u << 10);
+	bpf_parts_size(object, "waiters", keep_bytes / 32 / ENTRY_BYTES, 1024, 8192);
+	bpf_parts_size(object, "told", keep_bytes / 64 / ENTRY_BYTES, 512, 4096);
+}
+
+static int klocks_load(struct klocks *klocks, uint64_t keep_bytes, struct err *err)
 {
 	int rc = bpf_parts_open("holdup_locks", holdup_bpf_locks, holdup_bpf_locks_bytes,
 				&klocks->object, err);
 
+	if (rc >= 0 && keep_bytes)
+		size_maps(klocks->object, keep_bytes);
 	return rc < 0 ? rc : bpf_parts_load(klocks->object, err);
 }
 
@@ -75,7 +86,7 @@ static int prepare(struct klocks *klocks, struct err *err)
 	if (!klocks->control || !ring || klocks->waiters_fd < 0)
 		return err_set(err, -EINVAL, "the data of the BPF program cannot be mapped");
 	klocks->control->recorder_tgid = (uint32_t)getpid();
-	klocks->control->wake_bytes = WAKE_BYTES;
+	klocks->control->wake_bytes = bpf_map__max_entries(ring) / WAKE_PART;
 	klocks->ring = ring_buffer__new(bpf_map__fd(ring), klocks_take_record, klocks, NULL);
 	return klocks->ring ? 0 : err_set(err, -errno, "no BPF ring buffer: %s", strerror(errno));
 }
@@ -104,14 +115,15 @@ static void look_first(struct klocks *klocks)
 	__atomic_store_n(&klocks->control->is_first, 0, __ATOMIC_RELAXED);
 }
 
-int klocks_start(klocks_sink *sink, void *context, struct klocks **out_klocks, struct err *err)
+int klocks_start(klocks_sink *sink, void *context, uint64_t keep_bytes, struct klocks **out_klocks,
+		 struct err *err)
 {
 	struct klocks *klocks = xcalloc(1, sizeof(*klocks));
 	int rc;
 
 	klocks->sink = sink;
 	klocks->context = context;
-	rc = klocks_load(klocks, err);
+	rc = klocks_load(klocks, keep_bytes, err);
 	if (rc >= 0)
 		rc = prepare(klocks, err);
 	if (rc >= 0)

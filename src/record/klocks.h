@@ -24,8 +24,12 @@ struct klock_told {
 
 typedef void klocks_sink(void *context, const struct klock_told *told);
 
-/* Returns 0 and sets *out_klocks; end it with klocks_stop(). 'sink' is called by klocks_look(). */
-int klocks_start(klocks_sink *sink, void *context, struct klocks **out_klocks, struct err *err);
+/*
+ * Returns 0 and sets *out_klocks; end it with klocks_stop(). 'sink' is called by klocks_look(). 'keep_bytes' as in
+ * names_keep(): the maps are smaller; 0 = a recording.
+ */
+int klocks_start(klocks_sink *sink, void *context, uint64_t keep_bytes, struct klocks **out_klocks,
+		 struct err *err);
 
 /* The recording began at that time (CLOCK_MONOTONIC): waits that go on then are told from then on. */
 void klocks_begin(struct klocks *klocks, uint64_t mono_ns);

@@ -73,6 +73,7 @@ struct names_recorder {
 	struct exits exits;	 /* or to the exits of single ones */
 	const char *dir;	 /* a view, while it starts; NULL = all is kept in memory */
 	uint64_t keep_bytes;	 /* there, with what the kernel takes for it */
+	uint64_t most_bytes;	 /* there, of records */
 	bool is_lean;		 /* or to none: the link is to the switch */
 	bool turns_lean;	 /* both, of which that rests: names_turn_lean() */
 	struct blocked *blocked; /* of lean events */
@@ -679,6 +680,7 @@ static void share_memory(struct names_recorder *recorder)
 		recorder->keep_bytes > kernel_bytes ? recorder->keep_bytes - kernel_bytes : 0;
 
 	left = left > LOG_LEAST ? left : LOG_LEAST;
+	recorder->most_bytes = left;
 	names_log_keep(&recorder->log, recorder->blocked ? left / 4 : left);
 	if (recorder->blocked)
 		blocked_keep(recorder->blocked, left - left / 4);
@@ -707,11 +709,12 @@ static int start(struct names_recorder *recorder, uint64_t dispatch,
 	if (rc >= 0)
 		rc = attach(recorder, err);
 	/* These two are good to have, where the kernel takes them. */
-	if (rc >= 0 && klocks_start(take_lock, recorder, &recorder->locks, &recorder->no_locks) < 0)
+	if (rc >= 0 && klocks_start(take_lock, recorder, recorder->keep_bytes, &recorder->locks,
+				    &recorder->no_locks) < 0)
 		recorder->locks = NULL;
 	if (rc >= 0)
-		recorder->throttles =
-			throttles_start(take_throttle, recorder, quotas_any(), dispatch);
+		recorder->throttles = throttles_start(take_throttle, recorder, quotas_any(),
+						      dispatch, recorder->keep_bytes);
 	if (rc >= 0 && !recorder->dir)
 		share_memory(recorder);
 	if (rc >= 0)
@@ -816,6 +819,11 @@ uint64_t names_bytes(struct names_recorder *recorder)
 	return bytes;
 }
 
+uint64_t names_most_bytes(const struct names_recorder *recorder)
+{
+	return recorder ? recorder->most_bytes : 0;
+}
+
 uint64_t names_gone_ns(struct names_recorder *recorder)
 {
 	uint64_t gone_ns, calls_ns = 0;
@@ -847,12 +855,12 @@ void names_take(struct names_recorder *recorder)
 }
 
 int names_snapshot(struct names_recorder *recorder, int kernel_fd, uint64_t begin_ns,
-		   struct last_calls *out_last, struct err *err)
+		   struct last_calls *out_last, struct names_told *out_told, struct err *err)
 {
 	int rc;
 
 	pthread_mutex_lock(&recorder->mutex);
-	rc = names_log_snapshot(&recorder->log, kernel_fd, begin_ns, err);
+	rc = names_log_snapshot(&recorder->log, kernel_fd, begin_ns, out_told, err);
 	if (rc == 0 && recorder->blocked)
 		rc = blocked_snapshot(recorder->blocked, kernel_fd, begin_ns, out_last, err);
 	pthread_mutex_unlock(&recorder->mutex);

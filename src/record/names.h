@@ -17,6 +17,7 @@
 struct err;
 struct last_calls;
 struct names_recorder;
+struct names_told;
 
 /* Lean events: the call that a thread blocks in is written to DIR/kernel/cpuN.calls, and what its descriptor names. */
 enum names_of {
@@ -60,15 +61,18 @@ void names_forget(struct names_recorder *recorder, uint64_t before_ns);
 uint64_t names_bytes(struct names_recorder *recorder);
 uint64_t names_gone_ns(struct names_recorder *recorder);
 
+/* Kept: the memory that records take at most. */
+uint64_t names_most_bytes(const struct names_recorder *recorder);
+
 /* Kept: take what the programs have told until now. */
 void names_take(struct names_recorder *recorder);
 
 /*
  * Kept: write kernel/names and kernel/cpuN.calls to 'kernel_fd' for a trace that begins at 'begin_ns', and fill
- * *out_last, zeroed before, as blocked_snapshot(). Returns 0, or a negative errno with err filled.
+ * *out_last, as blocked_snapshot(), and *out_told, as names_log_snapshot(); both are zeroed before. Returns 0, or a negative errno with err filled.
  */
 int names_snapshot(struct names_recorder *recorder, int kernel_fd, uint64_t begin_ns,
-		   struct last_calls *out_last, struct err *err);
+		   struct last_calls *out_last, struct names_told *out_told, struct err *err);
 
 /*
  * The recording has begun, and the state dump is written: who sleeps, and what for, is told from now on,

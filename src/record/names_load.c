@@ -67,26 +67,14 @@ static void leave_out_blocks(struct bpf_object *object)
 	}
 }
 
-static void set_size(struct bpf_object *object, const char *name, uint64_t want, uint32_t least,
-		     uint32_t most)
-{
-	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
-	uint32_t size = least;
-
-	while (size < most && size * UINT64_C(2) <= want)
-		size *= 2;
-	if (map)
-		(void)bpf_map__set_max_entries(map, size);
-}
-
 /* For always less memory is taken than for a recording: a ring that is a quarter full wakes who takes it out. */
 static void size_maps(struct bpf_object *object, uint64_t keep_bytes)
 {
-	set_size(object, "blocks", keep_bytes / 8, 64u << 10, 16u << 20);
-	set_size(object, "ring", keep_bytes / 16, 64u << 10, 1u << 20);
-	set_size(object, "named", keep_bytes / 8 / ENTRY_BYTES, 512, 32768);
-	set_size(object, "sleepers", keep_bytes / 16 / ENTRY_BYTES, 512, 8192);
-	set_size(object, "askers", keep_bytes / 16 / ENTRY_BYTES, 512, 4096);
+	bpf_parts_size(object, "blocks", keep_bytes / 8, 64u << 10, 16u << 20);
+	bpf_parts_size(object, "ring", keep_bytes / 16, 64u << 10, 1u << 20);
+	bpf_parts_size(object, "named", keep_bytes / 8 / ENTRY_BYTES, 512, 32768);
+	bpf_parts_size(object, "sleepers", keep_bytes / 16 / ENTRY_BYTES, 512, 8192);
+	bpf_parts_size(object, "askers", keep_bytes / 16 / ENTRY_BYTES, 512, 4096);
 }
 
 /* Open and load programs of the object. On success *out_object is the caller's to close. */

@@ -49,6 +49,12 @@ static void forget_gone(struct names_log *log)
 	log->gone_bytes = 0;
 }
 
+static void forget_all(struct names_log *log)
+{
+	forget_gone(log);
+	log->forgot = true;
+}
+
 /* Of a record in memory, whole. */
 static size_t record_bytes(const struct wire_name *wire)
 {
@@ -62,7 +68,7 @@ static void keep_last(struct names_log *log, const struct wire_name *wire, const
 	uint64_t *slot;
 
 	if (log->gone.count == GONE_MOST)
-		forget_gone(log);
+		forget_all(log);
 	slot = map_add(&log->gone, key_of(wire), &is_new);
 	if (!is_new) {
 		log->gone_bytes -= record_bytes((const void *)(uintptr_t)*slot);
@@ -136,6 +142,7 @@ static void names_each(const struct names_log *log, names_each_fn *each, void *c
 struct names_snapshot {
 	FILE *out;
 	uint64_t begin_ns;
+	struct names_told *told;
 	struct map last; /* process and descriptor -> number of the last record before the begin */
 };
 
@@ -146,6 +153,8 @@ static void note_last(void *context, const struct wire_name *wire, const uint8_t
 
 	(void)record;
 	(void)bytes;
+	if (is_name(wire))
+		map_put(&snapshot->told->keys, key_of(wire), 1);
 	if (wire->mono_ns < snapshot->begin_ns && is_name(wire))
 		map_put(&snapshot->last, key_of(wire), number);
 }
@@ -167,6 +176,8 @@ static void write_gone(const struct names_log *log, struct names_snapshot *snaps
 			log->gone.used[i] ? (void *)(uintptr_t)log->gone.slots[i].value : NULL;
 		struct wire_name wire;
 
+		if (record)
+			map_put(&snapshot->told->keys, log->gone.slots[i].key, 1);
 		if (!record || map_find(&snapshot->last, log->gone.slots[i].key))
 			continue;
 		memcpy(&wire, record, sizeof(wire));
@@ -192,9 +203,9 @@ static void write_one(void *context, const struct wire_name *wire, const uint8_t
 }
 
 int names_log_snapshot(const struct names_log *log, int kernel_fd, uint64_t begin_ns,
-		       struct err *err)
+		       struct names_told *out_told, struct err *err)
 {
-	struct names_snapshot snapshot = { .begin_ns = begin_ns };
+	struct names_snapshot snapshot = { .begin_ns = begin_ns, .told = out_told };
 	int fd = openat(kernel_fd, "names", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			0600);
 	int rc;
@@ -210,6 +221,7 @@ int names_log_snapshot(const struct names_log *log, int kernel_fd, uint64_t begi
 	write_gone(log, &snapshot);
 	names_each(log, write_one, &snapshot);
 	map_fini(&snapshot.last);
+	out_told->is_whole = !log->forgot;
 	rc = ferror(snapshot.out) ? -EIO : 0;
 	if (fclose(snapshot.out) != 0)
 		rc = -errno;

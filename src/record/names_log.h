@@ -24,6 +24,13 @@ struct names_log {
 	struct map
 		gone; /* process and descriptor -> its last record that is not in 'recent' any more; owned */
 	uint64_t gone_bytes;
+	bool forgot; /* some of them */
+};
+
+/* What descriptors there are records of. */
+struct names_told {
+	struct map keys; /* owned; process << 32 | descriptor -> 1 */
+	bool is_whole;	 /* none was forgotten */
 };
 
 #define NAMES_LOG_NONE ((struct names_log){ .file = -1 })
@@ -39,10 +46,10 @@ bool names_log_write(struct names_log *log, const void *records, size_t bytes, u
 
 /*
  * Make the file "names" in 'kernel_fd' of what is in memory, for a trace that begins at 'begin_ns' of
- * CLOCK_MONOTONIC. Returns 0, or a negative errno with err filled.
+ * CLOCK_MONOTONIC, and fill *out_told, zeroed before. Returns 0, or a negative errno with err filled.
  */
 int names_log_snapshot(const struct names_log *log, int kernel_fd, uint64_t begin_ns,
-		       struct err *err);
+		       struct names_told *out_told, struct err *err);
 
 /* In memory: what it takes now. */
 uint64_t names_log_bytes(const struct names_log *log);

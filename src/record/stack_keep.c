@@ -58,6 +58,11 @@ struct stack_keep *stack_keep_new(int folder_fd, uint64_t most_bytes)
 	return keep;
 }
 
+uint64_t stack_keep_file_bytes(const struct stack_keep *keep)
+{
+	return keep->bytes;
+}
+
 uint64_t stack_keep_bytes(const struct stack_keep *keep)
 {
 	return keep->bytes + keep->stack_cap * sizeof(*keep->stacks) +

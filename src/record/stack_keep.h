@@ -51,6 +51,7 @@ struct stack_keep *stack_keep_new(int folder_fd, uint64_t most_bytes);
 
 /* What it takes now. */
 uint64_t stack_keep_bytes(const struct stack_keep *keep);
+uint64_t stack_keep_file_bytes(const struct stack_keep *keep); /* of that, in its file */
 
 /*
  * Keep one; 'raw' is 'bytes' long, whole and checked. What does not matter for its callers is zeroed.

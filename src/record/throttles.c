@@ -20,7 +20,8 @@
 #include "record/raw_text.h"
 #include "wire/wire.h"
 
-#define WAKE_BYTES   (64u << 10)
+#define WAKE_PART    4u	  /* of a ring wakes who takes it out */
+#define ENTRY_BYTES  128u /* that an entry of a map takes, about */
 #define PROGRAMS_MAX 10
 #define NO_LIMIT     (UINT64_C(1) << 62) /* bytes: as good as none */
 
@@ -287,8 +288,16 @@ static bool is_wanted(const char *name, size_t count)
 	return false;
 }
 
+/* For always: as small as what is kept. */
+static void size_maps(struct bpf_object *object, uint64_t keep_bytes)
+{
+	bpf_parts_size(object, "ring", keep_bytes / 64, 16u << 10, 256u << 10);
+	bpf_parts_size(object, "all_held", keep_bytes / 16 / ENTRY_BYTES, 1024, 16384);
+	bpf_parts_size(object, "all_told", keep_bytes / 64 / ENTRY_BYTES, 512, 4096);
+}
+
 /* The first 'count' of them; NULL where the kernel does not take one. */
-static struct bpf_object *load(size_t count)
+static struct bpf_object *load(size_t count, uint64_t keep_bytes)
 {
 	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = "holdup_held" };
 	struct bpf_object *object =
@@ -299,6 +308,8 @@ static struct bpf_object *load(size_t count)
 		return NULL;
 	bpf_object__for_each_program(program, object)(void)
 		bpf_program__set_autoload(program, is_wanted(bpf_program__name(program), count));
+	if (keep_bytes)
+		size_maps(object, keep_bytes);
 	if (bpf_object__load(object) == 0)
 		return object;
 	bpf_object__close(object);
@@ -331,7 +342,7 @@ static void see_quota(struct throttles *throttles)
 }
 
 struct throttles *throttles_start(throttles_take_fn *take, void *context, bool quota,
-				  uint64_t dispatch)
+				  uint64_t dispatch, uint64_t keep_bytes)
 {
 	struct throttles *throttles = xcalloc(1, sizeof(*throttles));
 	struct bpf_map *ring;
@@ -339,7 +350,7 @@ struct throttles *throttles_start(throttles_take_fn *take, void *context, bool q
 	throttles->take = take;
 	throttles->context = context;
 	for (size_t count = ARRAY_LEN(programs); count && !throttles->object; count--)
-		throttles->object = load(count);
+		throttles->object = load(count, keep_bytes);
 	throttles->control = throttles->object
 				     ? bpf_parts_map(throttles->object, sizeof(*throttles->control))
 				     : NULL;
@@ -347,7 +358,7 @@ struct throttles *throttles_start(throttles_take_fn *take, void *context, bool q
 	if (ring)
 		throttles->ring = ring_buffer__new(bpf_map__fd(ring), take_record, throttles, NULL);
 	if (throttles->ring) {
-		throttles->control->wake_bytes = WAKE_BYTES;
+		throttles->control->wake_bytes = bpf_map__max_entries(ring) / WAKE_PART;
 		throttles->control->dispatch = dispatch;
 		attach(throttles, false);
 		if (quota)

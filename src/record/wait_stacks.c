@@ -49,6 +49,8 @@
 #define SOON_MS		  2   /* after a Python began, as it maps its library a little later */
 #define SOON_LOOKS	  12  /* so many times */
 #define RING_LEAST	  (256u << 10)
+#define PYTHON_BYTES	  168u /* that an entry of these maps takes, about */
+#define CODE_BYTES	  80u
 #define RING_MOST	  (4u << 20)
 #define BUDGET_BYTES	  (8u << 20) /* of stacks, in a second */
 #define KEPT_BUDGET_BYTES (1u << 20) /* the same, where it is always on */
@@ -501,16 +503,14 @@ static void leave_out(struct bpf_object *object, const char *name)
 		(void)bpf_program__set_autoload(program, false);
 }
 
-/* Always on: for a quarter of what is kept. */
-static void size_ring(struct wait_stacks *stacks)
+/* Always on: a ring for a quarter of what is kept, and tables of Python's code as small as that. */
+static void size_maps(struct wait_stacks *stacks)
 {
-	struct bpf_map *ring = bpf_object__find_map_by_name(stacks->object, "ring");
-	uint32_t bytes = RING_LEAST;
-
-	while (bytes < RING_MOST && bytes * UINT64_C(8) <= stacks->keep_bytes)
-		bytes *= 2;
-	if (ring)
-		(void)bpf_map__set_max_entries(ring, bytes);
+	bpf_parts_size(stacks->object, "ring", stacks->keep_bytes / 4, RING_LEAST, RING_MOST);
+	bpf_parts_size(stacks->object, "pythons", stacks->keep_bytes / 16 / PYTHON_BYTES, 256,
+		       RAW_PYTHON_PROCESSES);
+	bpf_parts_size(stacks->object, "python_codes", stacks->keep_bytes / 4 / CODE_BYTES, 2048,
+		       RAW_PYTHON_CODES);
 }
 
 static int wait_stacks_load(struct wait_stacks *stacks, struct err *err)
@@ -522,7 +522,7 @@ static int wait_stacks_load(struct wait_stacks *stacks, struct err *err)
 		return rc;
 	bpf_parts_each_cpu(stacks->object, "stack_room");
 	if (stacks->keep_bytes)
-		size_ring(stacks);
+		size_maps(stacks);
 	if (stacks->is_lean)
 		leave_out(stacks->object, programs[WAIT_ENDS]);
 	return bpf_parts_load(stacks->object, err);
@@ -832,6 +832,19 @@ uint64_t wait_stacks_bytes(struct wait_stacks *stacks)
 	for (size_t i = 0; i < stacks->age_count; i++)
 		bytes += stack_keep_bytes(stacks->ages[i].keep) +
 			 images_bytes(stacks->ages[i].images);
+	pthread_mutex_unlock(&stacks->mutex);
+	return bytes;
+}
+
+uint64_t wait_stacks_file_bytes(struct wait_stacks *stacks)
+{
+	uint64_t bytes = 0;
+
+	if (!stacks)
+		return 0;
+	pthread_mutex_lock(&stacks->mutex);
+	for (size_t i = 0; i < stacks->age_count; i++)
+		bytes += stack_keep_file_bytes(stacks->ages[i].keep);
 	pthread_mutex_unlock(&stacks->mutex);
 	return bytes;
 }

@@ -79,6 +79,9 @@ int wait_stacks_named(struct wait_stacks *stacks, struct err *err);
 /* Always on: the memory that is used, without bpf_parts_memory(). */
 uint64_t wait_stacks_bytes(struct wait_stacks *stacks);
 
+/* Of these, what is in files that have no name. */
+uint64_t wait_stacks_file_bytes(struct wait_stacks *stacks);
+
 /* NULL is fine. */
 void wait_stacks_stop(struct wait_stacks *stacks);
 

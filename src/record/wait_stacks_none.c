@@ -69,6 +69,12 @@ uint64_t wait_stacks_bytes(struct wait_stacks *stacks)
 	return 0;
 }
 
+uint64_t wait_stacks_file_bytes(struct wait_stacks *stacks)
+{
+	(void)stacks;
+	return 0;
+}
+
 int32_t wait_stacks_naming_pid(const struct wait_stacks *stacks)
 {
 	(void)stacks;

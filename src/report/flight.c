@@ -40,6 +40,9 @@ static void print_held(FILE *out, const struct flight_status_report *status)
 {
 	fprintf(out, "  holds the last %s of all CPUs in %s of memory\n",
 		text_duration(status->held_ns).s, text_size(status->memory_bytes).s);
+	fprintf(out, "  of that: rings %s, BPF programs %s, the recorder itself %s\n",
+		text_size(status->ring_bytes).s, text_size(status->bpf_bytes).s,
+		text_size(status->own_bytes).s);
 	if (status->lasts_ns < status->keep_ns)
 		fprintf(out,
 			"  fewer than the %s asked for: at this rate the memory lasts %s; a larger "
@@ -130,6 +133,9 @@ static void json_status(FILE *out, const struct flight_status_report *status)
 		{ "held_ns", status->held_ns },
 		{ "keep_ns", status->keep_ns },
 		{ "memory_bytes", status->memory_bytes },
+		{ "ring_bytes", status->ring_bytes },
+		{ "bpf_bytes", status->bpf_bytes },
+		{ "own_bytes", status->own_bytes },
 		{ "recorded_events", status->recorded_events },
 		{ "events_per_second", status->events_per_s },
 		{ "bytes_per_second", status->bytes_per_s },

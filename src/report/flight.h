@@ -37,7 +37,8 @@ struct flight_status_report {
 	const char *dir, *events;
 	uint64_t since_real_ns, age_ns;	     /* of the recorder */
 	uint64_t held_ns, keep_ns, lasts_ns; /* lasts_ns: UINT64_MAX = nothing happens */
-	uint64_t memory_bytes;
+	uint64_t memory_bytes;		     /* at most; and what is used of it: */
+	uint64_t ring_bytes, bpf_bytes, own_bytes;
 	bool has_lean_steps; /* calls that block are told at steps without the others */
 	uint64_t recorded_events, events_per_s, bytes_per_s;
 	uint64_t cpu_ns, explain_cpu_ns; /* of the recorder; of who explained its snapshots */

@@ -25,7 +25,7 @@ STALL_MS, LIMIT_MS, FOUND_MS, BETWEEN_MS = 700, 200, 3000, 500
 PATIENCE_S = 60
 LEDGER_MS = 500 # what flight-names.c waits is longer
 TRIES = 4
-SMALL = ("--memory", "2M")
+SMALL = ("--memory", "%dK" % (6144 + 1536 * os.cpu_count()))
 RIGHTS = {"cap_dac_override": 1, "cap_dac_read_search": 2, "cap_sys_ptrace": 19, "cap_syslog": 34}
 SCHEMA = os.path.join(kernel.ROOT, "docs", "schema")
 
@@ -564,6 +564,92 @@ def check_names(tap):
     before.end()
 
 
+HOLDER = """
+import array, os, socket, sys
+ours, theirs = socket.socketpair()
+os.dup2(os.open("stays", os.O_CREAT), 50)
+os.dup2(os.open("goes", os.O_CREAT), 51)
+os.dup2(os.open("closed", os.O_CREAT), 52)
+print("ready", flush=True)
+sys.stdin.readline()
+os.dup2(os.open("comes", os.O_CREAT), 51)
+os.close(52)
+sent = os.open("sent", os.O_CREAT)
+ours.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [sent]))])
+got = theirs.recvmsg(1, socket.CMSG_SPACE(4))[1][0][2]
+print(int.from_bytes(got, sys.byteorder), flush=True)
+if not os.fork():
+    sys.stdin.readline()
+    os._exit(0)
+sys.stdin.readline()
+"""
+
+
+def descriptors_of(trace, pid):
+    """What the state dump of a snapshot says of one process."""
+    with open(os.path.join(trace, "kernel", "dump.jsonl")) as file:
+        facts = [json.loads(line).get("fd") for line in file]
+    return {fact["fd"]: os.path.basename(fact["name"]) for fact in facts if fact and fact["tgid"] == pid}
+
+
+def check_open(tap):
+    """Full events: what was open before the recorder has its name, and what is not sure has none."""
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    holder.stdout.readline()
+    with Recorder(tap, "open", "--memory", "64M", "-e", "full"):
+        holder.stdin.write("go\n")
+        holder.stdin.flush()
+        got = int(holder.stdout.readline())
+        time.sleep(0.2)
+        trace = flight("snapshot", "open").stdout.strip()
+        found = descriptors_of(trace, holder.pid)
+        with open(os.path.join(trace, "kernel", "names"), "rb") as file:
+            names = file.read()
+    if b"comes" not in names:
+        tap.skipped("open: names of before", "there is no BPF program")
+    else:
+        tap.ok(found.get(50) == "stays", "open: what was open before has its name", found)
+        tap.ok(51 not in found and 52 not in found, "open: what was another one before has none of before", found)
+        tap.ok(got not in found, "open: what came by a message has none of before", got, found)
+    holder.communicate("go\ngo\n")
+
+
+def memory_of(pid):
+    """Bytes that the kernel tells of: rings, BPF programs and maps, our own."""
+    rings = bpf = 0
+    for path in instances(pid):
+        with open(path + "/buffer_total_size_kb") as file:
+            rings += int(file.read().split()[0]) << 10
+    for path in glob.glob("/proc/%d/fdinfo/*" % pid):
+        with contextlib.suppress(OSError), open(path) as file:
+            bpf += sum(int(line.split()[1]) for line in file if line.startswith("memlock:"))
+    with open("/proc/%d/smaps_rollup" % pid) as file:
+        own = next(int(line.split()[1]) << 10 for line in file if line.startswith("Anonymous:"))
+    for path in glob.glob("/proc/%d/fd/*" % pid):
+        with contextlib.suppress(OSError):
+            own += os.stat(path).st_blocks * 512 if os.readlink(path).startswith("/memfd:stacks") else 0
+    return rings, bpf, own
+
+
+def check_memory(tap):
+    """No more memory is taken than is asked for, or it is said how much must be."""
+    for events in ("lean", "core", "full"):
+        refused = flight("start", "--dir", os.path.join(os.getcwd(), "memory"), "--memory", "900K", "-e", events)
+        least = re.search(r"at least (\d+K) are needed", refused.stderr)
+        if "need a BPF program" in refused.stderr:
+            continue
+        tap.ok(refused.returncode == 3 and least, "memory: %s in too little is refused" % events, refused.stderr)
+        for size in (least[1] if least else "8M", "24M"):
+            with Recorder(tap, "memory-%s-%s" % (events, size), "--memory", size, "-e", events) as recorder:
+                time.sleep(1)
+                flight("snapshot", "memory")
+                now, (rings, bpf, own) = status(), memory_of(recorder.pid)
+                most = int(size[:-1]) << (10 if size[-1] == "K" else 20)
+                tap.ok(rings + bpf + own <= now["memory_bytes"] <= most, "memory: within %s" % size, rings, bpf, own, now)
+                tap.ok(bpf == now["bpf_bytes"] and rings <= now["ring_bytes"] and abs(own - now["own_bytes"]) < 1 << 20,
+                       "memory: as the kernel tells it", rings, bpf, own, now)
+
+
 def check_pair(tap):
     """Two events of one thread that are too long apart, and no others."""
     calls = ("sched_rr_get_interval", "sched_get_priority_max")
@@ -614,7 +700,7 @@ def main():
     with kernel.workdir("/var/tmp"):
         try:
             for check in (check_stall, check_shared, check_rights, check_kill, check_disk, check_limit, check_helpers, check_pressure,
-                          check_names, check_events, check_points, check_pair, check_usdt):
+                          check_names, check_open, check_memory, check_events, check_points, check_pair, check_usdt):
                 check(tap)
         finally:
             flight("stop")

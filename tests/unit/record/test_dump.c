@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "event/event.h"
 #include "event/facts.h"
@@ -198,7 +199,8 @@ static void it_never_writes_over_a_file(void **state)
 }
 
 /* The dump beside the other one's, in its place. */
-static void dump_late(const struct dumped *dumped, uint64_t born_ns, struct facts *facts)
+static void dump_late(const struct dumped *dumped, uint64_t born_ns, const struct dump_since *since,
+		      struct map *early, struct facts *facts)
 {
 	struct manifest manifest = { 0 };
 	struct dump *dump = NULL;
@@ -208,7 +210,9 @@ static void dump_late(const struct dumped *dumped, uint64_t born_ns, struct fact
 	snprintf(path, sizeof(path), "%s/kernel/dump.jsonl", dumped->opening.dir);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(dump_late_read(born_ns, &manifest, &dump, &err), 0);
-	assert_int_equal(dump_late_write(dump, dumped->opening.dir, NULL, 0, &err), 0);
+	if (early)
+		dump_late_note(dump, early);
+	assert_int_equal(dump_late_write(dump, dumped->opening.dir, NULL, since, 0, &err), 0);
 	dump_late_free(dump);
 	assert_int_equal(dump_read(path, facts, &err), 0);
 	manifest_fini(&manifest);
@@ -241,7 +245,7 @@ static void a_late_one_has_threads_and_the_files_they_wait_for(void **state)
 	struct facts facts = { 0 };
 	size_t childs = 0;
 
-	dump_late(dumped, UINT64_MAX, &facts);
+	dump_late(dumped, UINT64_MAX, NULL, NULL, &facts);
 	assert_true(has_thread(&facts, getpid()));
 	for (size_t i = 0; i < facts.fd_count; i++) {
 		assert_true(is_waited_for(&facts, &facts.fds[i]));
@@ -251,11 +255,49 @@ static void a_late_one_has_threads_and_the_files_they_wait_for(void **state)
 	facts_fini(&facts);
 }
 
+static size_t fds_of(const struct facts *facts, int32_t tgid, int32_t fd)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < facts->fd_count; i++)
+		count += facts->fds[i].tgid == tgid && (fd < 0 || facts->fds[i].fd == fd);
+	return count;
+}
+
+/* The same at the start and at the end, and nobody has told of it between: it was open all the time. */
+static void a_late_one_has_files_that_were_open_all_the_time(void **state)
+{
+	const struct dumped *dumped = *state;
+	int32_t tgid = dumped->opening.pid;
+	struct map early = { 0 }, told = { 0 };
+	struct dump_since since = { &early, UINT64_MAX, &told, true };
+	struct facts facts = { 0 };
+	const struct fact_fd *one = NULL;
+
+	dump_late(dumped, UINT64_MAX, &since, &early, &facts);
+	assert_int_equal(fds_of(&facts, tgid, -1), fds_of(&dumped->facts, tgid, -1));
+	for (size_t i = 0; i < facts.fd_count; i++)
+		one = facts.fds[i].tgid == tgid ? &facts.fds[i] : one;
+	assert_non_null(one);
+	map_put(&told, (uint64_t)(uint32_t)tgid << 32 | (uint32_t)one->fd, 1);
+	{
+		struct facts less = { 0 };
+
+		dump_late(dumped, UINT64_MAX, &since, NULL, &less);
+		assert_int_equal(fds_of(&less, tgid, one->fd), 0);
+		assert_int_equal(fds_of(&less, tgid, -1), fds_of(&facts, tgid, -1) - 1);
+		facts_fini(&less);
+	}
+	facts_fini(&facts);
+	map_fini(&early);
+	map_fini(&told);
+}
+
 static void who_was_born_later_is_not_in_a_late_one(void **state)
 {
 	struct facts facts = { 0 };
 
-	dump_late(*state, 1, &facts);
+	dump_late(*state, 1, NULL, NULL, &facts);
 	assert_false(has_thread(&facts, getpid()));
 	assert_true(has_thread(&facts, 2) || !has_thread(&facts, 1)); /* none in a container */
 	facts_fini(&facts);
@@ -271,6 +313,7 @@ int main(void)
 		cmocka_unit_test(both_ends_of_a_pipe_have_its_inode),
 		cmocka_unit_test(it_never_writes_over_a_file),
 		cmocka_unit_test(a_late_one_has_threads_and_the_files_they_wait_for),
+		cmocka_unit_test(a_late_one_has_files_that_were_open_all_the_time),
 		cmocka_unit_test(who_was_born_later_is_not_in_a_late_one),
 	};
 

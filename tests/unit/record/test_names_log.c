@@ -39,6 +39,12 @@ static void add(struct names_log *log, uint64_t ns, int32_t fd, enum fd_watch wa
 	assert_true(names_log_write(log, &record, sizeof(record), ns));
 }
 
+/* One that a poll watched is told of, too, and has no name by it. */
+static bool has_names(const char *text)
+{
+	return *text && !strstr(text, "polled") && strcmp(text, "500 again") != 0;
+}
+
 /* What a snapshot has of descriptor 'fd', "100 a, 200 b". */
 static char *told_of(const struct names_log *log, uint64_t begin_ns, int32_t fd)
 {
@@ -47,9 +53,11 @@ static char *told_of(const struct names_log *log, uint64_t begin_ns, int32_t fd)
 	AUTO_CLOSE int file = -1;
 	char *text = xstrdup("");
 	struct err err = { 0 };
+	struct names_told all = { 0 };
 	struct record record;
 
-	assert_int_equal(names_log_snapshot(log, folder, begin_ns, &err), 0);
+	assert_int_equal(names_log_snapshot(log, folder, begin_ns, &all, &err), 0);
+	assert_true(all.is_whole);
 	file = openat(folder, "names", O_RDONLY | O_CLOEXEC);
 	while (read(file, &record, sizeof(record)) == sizeof(record)) {
 		char *more;
@@ -62,6 +70,9 @@ static char *told_of(const struct names_log *log, uint64_t begin_ns, int32_t fd)
 		free(text);
 		text = more;
 	}
+	/* Who looks at what is open leaves it out. */
+	assert_true(!map_find(&all.keys, UINT64_C(42) << 32 | (uint32_t)fd) == !has_names(text));
+	map_fini(&all.keys);
 	(void)unlinkat(folder, "names", 0);
 	(void)rmdir(dir);
 	return text;
