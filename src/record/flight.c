@@ -87,7 +87,7 @@ struct flight {
 
 /* One CPU's ring by the kernel's count. */
 struct ring_stats {
-	uint64_t entries, overrun, bytes, oldest_raw;
+	uint64_t entries, overrun, bytes, oldest_raw, read;
 };
 
 /* ---------------------------------------------------------------- the clock */
@@ -216,6 +216,7 @@ static bool stats_read(const struct flight *flight, long cpu, struct ring_stats 
 		.entries = stats_number(text, "entries: "),
 		.overrun = stats_number(text, "\noverrun: "),
 		.bytes = stats_number(text, "\nbytes: "),
+		.read = stats_number(text, "\nread events: "),
 		.oldest_raw = parts == 2 ? whole * 1000000000 + micro * 1000 : whole,
 	};
 	return true;
@@ -475,10 +476,23 @@ static void note_overwritten(struct flight *flight, const struct flight_taken *t
 	manifest_add_missing(flight->session.manifest, "what happened before", why);
 }
 
+/* Who was killed in a snapshot had read events that nobody has now: they are as gone as overwritten ones. */
+static uint64_t *read_before(const struct flight *flight)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t *read = xcalloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*read));
+	struct ring_stats stats;
+
+	for (long cpu = 0; cpu < cpus && flight->is_old; cpu++)
+		read[cpu] = stats_read(flight, cpu, &stats) ? stats.read : 0;
+	return read;
+}
+
 /* Copy the rings, which are off. Returns 0, or a negative errno with err filled. */
 static int copy_rings(struct flight *flight, struct flight_taken *taken, struct err *err)
 {
 	struct session *session = &flight->session;
+	AUTO_FREE uint64_t *gone = read_before(flight);
 	int rc = readers_start(session->instance.dir_fd, session->directory.kernel_fd,
 			       session->manifest->page_bytes, session->manifest, &session->readers,
 			       err);
@@ -494,8 +508,17 @@ static int copy_rings(struct flight *flight, struct flight_taken *taken, struct 
 	if (rc < 0)
 		return err_set(err, rc, "cannot write the rings: %s", strerror(-rc));
 	session_sync(session);
-	for (size_t i = 0; i < session->manifest->cpu_count; i++)
-		taken->events += session->manifest->cpus[i].events;
+	for (size_t i = 0; i < session->manifest->cpu_count; i++) {
+		struct manifest_cpu *cpu = &session->manifest->cpus[i];
+		uint64_t before = cpu->cpu < sysconf(_SC_NPROCESSORS_CONF) ? gone[cpu->cpu] : 0;
+
+		cpu->events -= before < cpu->events ? before : cpu->events;
+		cpu->lost += before;
+		taken->events += cpu->events;
+	}
+	if (flight->is_old && !taken->events)
+		return err_set(err, -ENODATA,
+			       "its rings are empty: it was killed as it took a snapshot");
 	return 0;
 }
 

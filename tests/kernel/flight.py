@@ -261,6 +261,33 @@ def check_kill(tap):
             return
 
 
+def check_read(tap):
+    """Of one that was killed in a snapshot, what it had read is gone: that is no time of which all is known."""
+    for name, cpus in (("a part", 1), ("all", os.cpu_count())):
+        for left in range(TRIES, 0, -1):
+            _, path = killed(tap)
+            if not path or not await_that(lambda path=path: is_off(path)):
+                continue
+            for cpu in range(cpus):
+                with contextlib.suppress(OSError), open("%s/per_cpu/cpu%d/trace_pipe_raw" % (path, cpu), "rb", buffering=0) as file:
+                    os.set_blocking(file.fileno(), False)
+                    while file.read(1 << 16) and cpus > 1:
+                        pass
+            with Recorder(tap, "killed-read-" + name.split()[-1], *SMALL) as recorder:
+                rows = listed(recorder.dir)
+                said = recorder.done.stderr
+                if "killed" not in said and left > 1:
+                    continue
+                if cpus == 1:
+                    done = kernel.holdup("check-trace", "--json", rows[0]["trace"]) if rows else None
+                    found = json.loads(done.stdout) if done else {}
+                    tap.ok(found.get("unread") == 0 and found["lost_events"] > 0 and not found["broken"],
+                           "killed: of a part that was read nothing is claimed", found, said)
+                else:
+                    tap.ok(not rows and "its rings are empty" in said, "killed: empty rings are no snapshot", rows, said)
+                break
+
+
 def check_disk(tap):
     """The oldest ones go; what does not fit is not begun, and what cannot be written is not kept."""
     most = 20 << 20 # some 18 MiB are kept free for the next one
@@ -699,7 +726,7 @@ def main():
     tap = kernel.Tap()
     with kernel.workdir("/var/tmp"):
         try:
-            for check in (check_stall, check_shared, check_rights, check_kill, check_disk, check_limit, check_helpers, check_pressure,
+            for check in (check_stall, check_shared, check_rights, check_kill, check_read, check_disk, check_limit, check_helpers, check_pressure,
                           check_names, check_open, check_memory, check_events, check_points, check_pair, check_usdt):
                 check(tap)
         finally:
