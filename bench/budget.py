@@ -6,6 +6,7 @@ usage: budget.py HOLDUP [ROUNDS [LOAD...]]
 The CPU time of the load itself, with all its children, from getrusage(): plain and recorded in turn, so
 that what else the machine does falls on both. What recording adds to it is held against the time that
 the trace tells for the events; the recorder's own time is counted by the kernel, and needs no check.
+Many short rounds, and the quartiles of what they differ by: where these are far apart, the machine was too busy to tell.
 Told is for the events of all programs. So that the machine may do other things, too, of that the part is taken that
 the load's own events are of all.
 """
@@ -21,20 +22,20 @@ PIPE = """
 import os
 a, b = os.pipe(); c, d = os.pipe()
 if os.fork() == 0:
-    for i in range(60000): os.read(a, 1); os.write(d, b"x")
+    for i in range(12000): os.read(a, 1); os.write(d, b"x")
     os._exit(0)
-for i in range(60000): os.write(b, b"x"); os.read(c, 1)
+for i in range(12000): os.write(b, b"x"); os.read(c, 1)
 os.wait()
 """
 CALLS = """
 import os
 zero = os.open("/dev/zero", 0)
-for i in range(600000): os.read(zero, 64)
+for i in range(150000): os.read(zero, 64)
 """
-FORKS = "i=0; while [ $i -lt 400 ]; do /bin/true; i=$((i+1)); done"
+FORKS = "i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i+1)); done"
 FILES = """
 import os
-for i in range(20000):
+for i in range(5000):
     with open("f%d" % (i % 50), "w") as file: file.write("x" * 1000)
     os.stat("f%d" % (i % 50))
 """
@@ -78,6 +79,16 @@ def median(values):
     return sorted(values)[len(values) // 2]
 
 
+def quartiles(values):
+    values = sorted(values)
+    return values[len(values) // 4], values[3 * len(values) // 4]
+
+
+def load_of_machine():
+    with open("/proc/loadavg") as file:
+        return file.read().split()[0]
+
+
 def measure(holdup, name, rounds):
     plain, with_s, events_s, costs = [], [], [], []
     for _ in range(rounds):
@@ -86,20 +97,21 @@ def measure(holdup, name, rounds):
         one = told(holdup)
         events_s.append(one[0])
         costs.append(one[1:])
-    more = median([b - a for a, b in zip(plain, with_s)])
-    said = median(events_s)
-    print("%-6s plain %.3f s, recorded %.3f s: +%.0f %%; measured %.3f s, told %.3f s: %+.0f %%; "
-          "%d ns an event, %d ns of a call, %d events" %
-          (name, median(plain), median(with_s), 100 * more / median(plain), more, said,
-           100 * (said - more) / more if more > 0 else 0, *costs[-1]), flush=True)
+    differ = [b - a for a, b in zip(plain, with_s)]
+    more, said = median(differ), median(events_s)
+    low, high = quartiles(differ)
+    ratio = "%+.0f %%" % (100 * (said - more) / more) if low > 0 else "not to be told"
+    print("%-6s plain %.3f s, recorded %.3f s: +%.0f %%; measured %.3f s (quartiles %.3f, %.3f), told %.3f s: %s; "
+          "%d ns an event, %d ns of a call, %d events; load average %s" %
+          (name, median(plain), median(with_s), 100 * more / median(plain), more, low, high, said, ratio,
+           *(median([cost[i] for cost in costs]) for i in range(3)), load_of_machine()), flush=True)
 
 
 def main():
     holdup = os.path.realpath(sys.argv[1])
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 7
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 15
     folder = tempfile.mkdtemp(prefix="holdup-budget-")
     os.chdir(folder)
-    print("load of the machine: %s" % open("/proc/loadavg").read().strip())
     for name in sys.argv[3:] or LOADS:
         measure(holdup, name, rounds)
     os.chdir("/")
