@@ -123,7 +123,7 @@ def check_refusal(tap):
 
 def check_flight(tap):
     """The flight recorder tells its cost and step, and a snapshot has the steps that lie in it."""
-    started = kernel.holdup("flight", "start", "--dir", os.getcwd(), "--memory", "4M", "--budget", "0.3",
+    started = kernel.holdup("flight", "start", "--dir", os.getcwd(), "--memory", "24M", "--budget", "0.3",
                             "-e", "full")
     if not tap.ok(started.returncode == 0, "the flight recorder takes a budget", started.stderr):
         return
