@@ -358,26 +358,29 @@ static void check_lean(struct visit *visit)
 
 static void check_stacks(struct visit *visit)
 {
-	struct err waits = { 0 }, samples = { 0 };
-	const char *command = geteuid() ? "sudo holdup doctor" : NULL, *no_images;
+	const char *command = geteuid() ? "sudo holdup doctor" : NULL;
+	struct wait_stacks_probed probed;
 
-	wait_stacks_probe(&waits, &samples, &no_images);
-	if (!waits.text[0])
-		doctor_add_check(visit, CHECK_OK, "stacks of waits", "The BPF program runs");
+	wait_stacks_probe(&probed);
+	if (!probed.waits.text[0])
+		doctor_add_check(visit, CHECK_OK, "stacks of waits",
+				 probed.has_work ? "The BPF program runs, at page faults, too"
+						 : "The BPF program runs; at page faults it "
+						   "knows only the place (before Linux 6.18)");
 	else
 		lacks(doctor_add_check(visit, CHECK_DEGRADED, "stacks of waits",
-				       "Not available: %s", waits.text),
+				       "Not available: %s", probed.waits.text),
 		      "Code of waiting threads is unknown", command);
-	if (!samples.text[0])
+	if (!probed.samples.text[0])
 		doctor_add_check(visit, CHECK_OK, "samples of work", "All CPUs can be sampled");
 	else
 		lacks(doctor_add_check(visit, CHECK_DEGRADED, "samples of work",
-				       "Not available: %s", samples.text),
+				       "Not available: %s", probed.samples.text),
 		      "Code of running threads is unknown", command);
-	if (!no_images)
+	if (!probed.no_images)
 		return;
 	lacks(doctor_add_check(visit, CHECK_DEGRADED, "code of programs",
-			       "The kernel does not report mapped files: %s", no_images),
+			       "The kernel does not report mapped files: %s", probed.no_images),
 	      "Stacks of programs started while recording have no names", command);
 }
 

@@ -126,7 +126,7 @@ int on_tick(void *ctx)
 		__sync_fetch_and_add(&control.over, 1);
 		return 0;
 	}
-	raw = stack_record();
+	raw = stack_record(bpf_get_smp_processor_id());
 	if (!raw)
 		return 0;
 	raw->tid = task->pid;

@@ -200,8 +200,9 @@ static void put_wait(struct stack_keep *keep, const struct raw_stack *raw, uint3
 static size_t fit_stack(const struct stack_keep *keep, struct raw_stack *raw, size_t bytes)
 {
 	zero_scratch(raw);
-	if (raw->flags & RAW_STACK_LEAN || (raw->flags & RAW_STACK_SAMPLE && raw->bytes &&
-					    keep->bytes + bytes > OF_SAMPLES(keep->most_bytes)))
+	if (raw->flags & (RAW_STACK_LEAN | RAW_STACK_CUT) ||
+	    (raw->flags & RAW_STACK_SAMPLE && raw->bytes &&
+	     keep->bytes + bytes > OF_SAMPLES(keep->most_bytes)))
 		bytes = cut_stack(raw);
 	if (raw->bytes > RAW_STACK_USUAL && keep->bytes > OF_DEEP(keep->most_bytes)) {
 		raw->bytes = RAW_STACK_USUAL;

@@ -411,7 +411,7 @@ static void take_process(struct namer *namer, int32_t tgid, uint64_t time_ns)
 /* Why a stack of this kind ends with its first frame; NULL = it is walked up. */
 static const char *why_no_walk(const struct raw_stack *raw)
 {
-	if (raw->flags & RAW_STACK_FAULT)
+	if (raw->flags & RAW_STACK_FAULT && !raw->bytes)
 		return "a page-fault wait ended before its stack could be copied";
 	if (raw->flags & RAW_STACK_LEAN)
 		return "lean events: stacks of long waits only";

@@ -67,9 +67,19 @@
 
 extern const unsigned char holdup_bpf_stack[];
 extern const size_t holdup_bpf_stack_bytes;
+extern const unsigned char holdup_bpf_stack_work[]; /* the same with task works */
+extern const size_t holdup_bpf_stack_work_bytes;
 
 /* What is attached, in this order; the last one is called by us. */
-#define WAIT_ENDS 2 /* not with lean events */
+enum stack_program {
+	PROGRAM_SLEEP,
+	PROGRAM_WAKING,
+	PROGRAM_EXIT,
+	PROGRAM_FORK,
+	PROGRAM_EXEC,
+	PROGRAM_EACH_THREAD,
+};
+
 static const char *const programs[] = { "on_sleep", "on_waking", "on_exit",
 					"on_fork",  "on_exec",	 "on_each_thread" };
 
@@ -91,7 +101,7 @@ struct stack_age {
 	struct pythons *pythons;
 	struct python_codes *codes;
 	struct stack_keep *keep;
-	uint64_t over, over_lost; /* of the program, when it began */
+	uint64_t over, over_lost, over_gone; /* of the program, when it began */
 };
 
 /* A stack that was fetched while its thread slept: it is that of the wait when it is over. */
@@ -106,6 +116,7 @@ struct wait_stacks {
 	struct bpf_object *object;
 	struct bpf_link *links[ARRAY_LEN(programs)];
 	bool is_lean;
+	bool has_work; /* the kernel has task works: no end of a system call is looked at */
 	struct ring_buffer *ring;
 	struct raw_stack_control *control; /* mapped; the program writes the counters */
 	struct work_samples *samples;	   /* NULL = they are not asked for, or: */
@@ -309,7 +320,7 @@ static void wait_stacks_look(struct wait_stacks *stacks)
 static void look_at_threads(struct wait_stacks *stacks, enum raw_looks looks)
 {
 	__atomic_store_n(&stacks->control->looks, looks, __ATOMIC_RELAXED);
-	bpf_parts_iterate(bpf_link__fd(stacks->links[ARRAY_LEN(programs) - 1]));
+	bpf_parts_iterate(bpf_link__fd(stacks->links[PROGRAM_EACH_THREAD]));
 }
 
 /* What looks may cost: a part of the time, of which some is saved. */
@@ -329,8 +340,8 @@ static void look_at_long(struct wait_stacks *stacks)
 {
 	uint64_t now_ns = clock_mono_ns(), cpu_ns;
 
-	if (!stacks->is_lean || !stacks->control || now_ns - stacks->looked_ns < LONG_NS ||
-	    look_room_ns(stacks, now_ns) < 0)
+	if (!stacks->is_lean || stacks->has_work || !stacks->control ||
+	    now_ns - stacks->looked_ns < LONG_NS || look_room_ns(stacks, now_ns) < 0)
 		return;
 	stacks->looked_ns = now_ns;
 	cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -380,6 +391,7 @@ static bool age_begin(struct wait_stacks *stacks, struct stack_age *age)
 	age->keep = stack_keep_new(stacks->kernel_fd, stacks->keep_bytes);
 	age->over = stacks->control ? stacks->control->over : 0;
 	age->over_lost = stacks->control ? stacks->control->lost : 0;
+	age->over_gone = stacks->control ? stacks->control->gone : 0;
 	return age->keep != NULL;
 }
 
@@ -513,19 +525,56 @@ static void size_maps(struct wait_stacks *stacks)
 		       RAW_PYTHON_CODES);
 }
 
-static int wait_stacks_load(struct wait_stacks *stacks, struct err *err)
+static bool is_used(const struct wait_stacks *stacks, size_t program)
 {
-	int rc = bpf_parts_open("holdup_stack", holdup_bpf_stack, holdup_bpf_stack_bytes,
-				&stacks->object, err);
+	return program != PROGRAM_EXIT || (!stacks->has_work && !stacks->is_lean);
+}
 
+static int wait_stacks_open(struct wait_stacks *stacks, struct err *err)
+{
+	if (stacks->has_work)
+		return bpf_parts_open("holdup_stack", holdup_bpf_stack_work,
+				      holdup_bpf_stack_work_bytes, &stacks->object, err);
+	return bpf_parts_open("holdup_stack", holdup_bpf_stack, holdup_bpf_stack_bytes,
+			      &stacks->object, err);
+}
+
+static void size_rooms(struct wait_stacks *stacks)
+{
+	struct bpf_map *room = bpf_object__find_map_by_name(stacks->object, "stack_room");
+
+	if (!stacks->has_work)
+		bpf_parts_each_cpu(stacks->object, "stack_room");
+	else if (room)
+		(void)bpf_map__set_max_entries(room, RAW_STACK_ROOMS);
+}
+
+static int wait_stacks_load(struct wait_stacks *stacks, bool has_work, struct err *err)
+{
+	int rc;
+
+	stacks->has_work = has_work;
+	rc = wait_stacks_open(stacks, err);
 	if (rc < 0)
 		return rc;
-	bpf_parts_each_cpu(stacks->object, "stack_room");
+	size_rooms(stacks);
 	if (stacks->keep_bytes)
 		size_maps(stacks);
-	if (stacks->is_lean)
-		leave_out(stacks->object, programs[WAIT_ENDS]);
+	if (!is_used(stacks, PROGRAM_EXIT))
+		leave_out(stacks->object, programs[PROGRAM_EXIT]);
 	return bpf_parts_load(stacks->object, err);
+}
+
+/* Task works are there since Linux 6.18. */
+static int wait_stacks_load_any(struct wait_stacks *stacks, struct err *err)
+{
+	struct err ignored = { 0 };
+
+	if (!secure_getenv(WAIT_STACKS_NO_WORK) && wait_stacks_load(stacks, true, &ignored) >= 0)
+		return 0;
+	bpf_object__close(stacks->object);
+	stacks->object = NULL;
+	return wait_stacks_load(stacks, false, err);
 }
 
 static int prepare(struct wait_stacks *stacks, uint64_t min_ns, struct err *err)
@@ -564,12 +613,12 @@ static int attach(struct wait_stacks *stacks, struct err *err)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(programs); i++) {
-		if (!stacks->is_lean || i != WAIT_ENDS)
+		if (is_used(stacks, i))
 			rc = attach_one(stacks, i, err);
 	}
 	/* Who sleeps already. */
 	if (rc == 0)
-		bpf_parts_iterate(bpf_link__fd(stacks->links[ARRAY_LEN(programs) - 1]));
+		bpf_parts_iterate(bpf_link__fd(stacks->links[PROGRAM_EACH_THREAD]));
 	return rc;
 }
 
@@ -591,7 +640,7 @@ static int start_thread(struct wait_stacks *stacks, struct err *err)
 
 static int start_waits(struct wait_stacks *stacks, uint64_t min_ns, struct err *err)
 {
-	int rc = wait_stacks_load(stacks, err);
+	int rc = wait_stacks_load_any(stacks, err);
 
 	if (rc >= 0)
 		rc = prepare(stacks, min_ns < SECONDS_MAX_NS ? min_ns : SECONDS_MAX_NS, err);
@@ -651,22 +700,22 @@ int wait_stacks_start(int kernel_fd, const struct wait_stacks_opts *opts,
 	return 0;
 }
 
-void wait_stacks_probe(struct err *out_waits, struct err *out_samples, const char **out_images)
+void wait_stacks_probe(struct wait_stacks_probed *out_probed)
 {
 	const struct wait_stacks_opts opts = { .min_ns = SECONDS_MAX_NS, .sample_hz = 1 };
 	struct wait_stacks *stacks;
 
-	*out_samples = *out_waits = (struct err){ 0 };
-	*out_images = NULL;
-	if (wait_stacks_start(-1, &opts, &stacks, out_waits) < 0) {
+	*out_probed = (struct wait_stacks_probed){ 0 };
+	if (wait_stacks_start(-1, &opts, &stacks, &out_probed->waits) < 0) {
 		const struct wait_stacks_opts samples = { .sample_hz = 1 };
 
-		if (wait_stacks_start(-1, &samples, &stacks, out_samples) < 0)
+		if (wait_stacks_start(-1, &samples, &stacks, &out_probed->samples) < 0)
 			return;
 	}
 	if (stacks->no_samples.text[0])
-		*out_samples = stacks->no_samples;
-	*out_images = stacks->ages[0].no_images;
+		out_probed->samples = stacks->no_samples;
+	out_probed->no_images = stacks->ages[0].no_images;
+	out_probed->has_work = stacks->has_work;
 	wait_stacks_stop(stacks);
 }
 
@@ -720,6 +769,8 @@ static void note_waits(const struct wait_stacks *stacks, struct manifest *manife
 						    : "more than 8 MiB of stacks per second");
 	wait_stacks_note_missing(manifest, "waits", stacks->control->lost - age->over_lost,
 				 "the buffer for stacks was full");
+	wait_stacks_note_missing(manifest, "waits", stacks->control->gone - age->over_gone,
+				 "their threads went on, or began another program, before");
 	wait_stacks_note_missing(manifest, "waits", stack_keep_lost(age->keep), "no room for them");
 	wait_stacks_note_missing(manifest, "waits", stacks->moved,
 				 "their waits ended while the recording "

@@ -13,11 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct err;
+#include "base/err.h"
+
 struct manifest;
 struct wait_stacks;
 
 #define WAIT_STACKS_MIN_NS 1000000u /* default of 'min_ns' */
+/* In the environment: stacks are taken as on kernels without task works. */
+#define WAIT_STACKS_NO_WORK "HOLDUP_NO_TASK_WORK"
 
 struct wait_stacks_opts {
 	/* Waits of at least this are of interest, and one for each 10 ms of shorter ones; 0 = none. */
@@ -39,11 +42,14 @@ struct wait_stacks_opts {
 int wait_stacks_start(int kernel_fd, const struct wait_stacks_opts *opts,
 		      struct wait_stacks **out_stacks, struct err *err);
 
-/*
- * Would stacks of waits work here, and samples of work? Each has "" when it would, else why not.
- * *out_images: why the kernel does not tell what programs map; NULL = it does.
- */
-void wait_stacks_probe(struct err *out_waits, struct err *out_samples, const char **out_images);
+/* Would stacks of waits work here, and samples of work? */
+struct wait_stacks_probed {
+	struct err waits, samples; /* "" = they would; else why not */
+	const char *no_images; /* why the kernel does not tell what programs map; NULL = it does */
+	bool has_work; /* waits at page faults have whole stacks, too: there are task works (Linux 6.18) */
+};
+
+void wait_stacks_probe(struct wait_stacks_probed *out_probed);
 
 /* The thread that keeps them. */
 int32_t wait_stacks_tid(const struct wait_stacks *stacks);

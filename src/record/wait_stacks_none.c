@@ -14,11 +14,11 @@ int wait_stacks_start(int kernel_fd, const struct wait_stacks_opts *opts,
 	return err_set(err, -ENOTSUP, "holdup was built without its BPF program");
 }
 
-void wait_stacks_probe(struct err *out_waits, struct err *out_samples, const char **out_images)
+void wait_stacks_probe(struct wait_stacks_probed *out_probed)
 {
-	(void)err_set(out_waits, -ENOTSUP, "holdup was built without its BPF program");
-	*out_samples = *out_waits;
-	*out_images = NULL;
+	*out_probed = (struct wait_stacks_probed){ 0 };
+	(void)err_set(&out_probed->waits, -ENOTSUP, "holdup was built without its BPF program");
+	out_probed->samples = out_probed->waits;
 }
 
 int32_t wait_stacks_tid(const struct wait_stacks *stacks)

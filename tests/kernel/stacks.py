@@ -94,6 +94,63 @@ int main(void)
 """
 NAMES = ("wait_first", "wait_second", "wait_third")
 
+# Waits of two kinds, each for long, none of them a sleep of its own: at pages that another thread fills, and in one
+# write() whose reader takes a page now and then, so that each sleep in it is short.
+PARTS = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define PAGES 20
+#define WAITS __attribute__((noinline)) void
+static int faults, pipes[2];
+static char room[1 << 17];
+static void *fill(void *no)
+{
+	static char from[4096] __attribute__((aligned(4096)));
+	struct uffd_msg told;
+	(void)no;
+	while (read(faults, &told, sizeof(told)) == sizeof(told)) {
+		struct uffdio_copy copy = { .dst = told.arg.pagefault.address & ~4095ul, .src = (unsigned long)from, .len = 4096 };
+		usleep(4000);
+		ioctl(faults, UFFDIO_COPY, &copy);
+	}
+	return NULL;
+}
+static void *take(void *no)
+{
+	static char to[4096];
+	(void)no;
+	do
+		usleep(300);
+	while (read(pipes[0], to, sizeof(to)) > 0);
+	return NULL;
+}
+WAITS touch_page(volatile char *page) { (void)*page; __asm__ volatile(""); }
+WAITS touch_pages(char *pages) { for (int i = 0; i < PAGES; i++) touch_page(pages + i * 4096); __asm__ volatile(""); }
+WAITS write_parts(void) { if (write(pipes[1], room, sizeof(room)) < 0) perror("write"); __asm__ volatile(""); }
+int main(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register over = { .range = { 0, PAGES * 4096 }, .mode = UFFDIO_REGISTER_MODE_MISSING };
+	char *pages = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+	over.range.start = (unsigned long)pages;
+	faults = syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+	if (faults < 0 || ioctl(faults, UFFDIO_API, &api) || ioctl(faults, UFFDIO_REGISTER, &over) || pipe(pipes)) return 1;
+	pthread_create(&thread, NULL, fill, NULL);
+	pthread_create(&thread, NULL, take, NULL);
+	touch_pages(pages);
+	for (int i = 0; i < 8; i++) write_parts();
+	return 0;
+}
+"""
+
 
 def build(folder, name, *options):
     path = os.path.join(folder, name)
@@ -109,10 +166,10 @@ def shares_of(errors):
     return {name: took / sum(times) for name, took in zip(NAMES, times)}
 
 
-def why(*argv):
+def why(*argv, env=None):
     """The report, and what the command measured."""
     done = subprocess.run([HOLDUP, "why", "--json", *argv], capture_output=True, text=True, timeout=120,
-                          check=False)
+                          check=False, env={**os.environ, **(env or {})})
     report = json.loads(done.stdout)
     return report[0] if isinstance(report, list) else report, done.stderr
 
@@ -259,10 +316,30 @@ def deep(tap, folder):
                    "%s: so does that of %s()" % (name, function), found, every)
 
 
+def parts(tap, folder):
+    """With the kernel's task works, and as before there were any."""
+    program = os.path.join(folder, "parts")
+    subprocess.run(["gcc", "-O2", "-fomit-frame-pointer", "-pthread", "-o", program, "-x", "c", "-"], input=PARTS, text=True, check=True)
+    with_works = "at page faults, too" in subprocess.run([HOLDUP, "doctor"], capture_output=True, text=True, check=False).stdout
+    for name, env in (("at the end of calls", {"HOLDUP_NO_TASK_WORK": "1"}),) + ((("by task works", {}),) if with_works else ()):
+        report, errors = why("--sample", "off", "--", program, env=env)
+        seen = {row["object"] or row["kind"]: row["code_seen"] for row in report["verdict"] if row["share"] > 0.1}
+        stacks = [[frame["function"] for frame in stack if frame["module"] != "[kernel]"] for stack in report["stacks"].values()]
+        shares = waited(report)
+        written = [stack for stack in stacks if "write_parts" in stack]
+        tap.ok(written and all(stack[-1] == "_start" and stack[stack.index("write_parts") + 1] == "main" for stack in written) and
+               shares.get("write_parts", 0) > 0.1,
+               "%s: many sleeps in one call are one wait, with its stack" % name, shares, stacks, seen, report["missing"], errors)
+        touched = [stack for stack in stacks if "touch_page" in stack]
+        tap.ok(touched and shares.get("touch_page", 0) > 0.2 and all(
+            stack == ["touch_page"] if env else stack[:3] == ["touch_page", "touch_pages", "main"] and stack[-1] == "_start" for stack in touched),
+               "%s: a wait at a page fault has %s" % (name, "its place" if env else "its whole stack"), shares, touched, report["missing"])
+
+
 def main():
     kernel.need("gcc")
     tap = kernel.Tap()
-    for test in (planted, inlined, small_debug, linked_debug, hung, ended, switched_off, python_ends, deep):
+    for test in (planted, inlined, small_debug, linked_debug, hung, ended, switched_off, python_ends, deep, parts):
         test(tap, os.getcwd())
     tap.end()
 

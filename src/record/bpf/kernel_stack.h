@@ -51,7 +51,19 @@ struct task_struct {
 	struct thread_struct thread;
 };
 
-#define TASK_ASLEEP 3 /* TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE */
+#define TASK_ASLEEP    3 /* TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE */
+#define PF_EXITING     0x4
+#define PF_USER_WORKER 0x4000 /* of io_uring and vhost: never in user space */
+#define PF_KTHREAD     0x200000
+
+struct bpf_map {
+	unsigned int id;
+};
+
+/* Known to the kernel by its name; see linux/bpf.h of 6.18. */
+struct bpf_task_work {
+	__u64 opaque;
+} __attribute__((aligned(8)));
 
 struct qstr {
 	const unsigned char *name;

@@ -11,13 +11,15 @@
 #include "raw_futex.h"
 #include "raw_python.h"
 
-#define RAW_STACK_MAX	     65536 /* bytes of the user's stack, from its top */
-#define RAW_STACK_USUAL	     16384 /* that most stacks have room in */
-#define RAW_STACK_PAGE	     4096  /* what is copied at once */
-#define RAW_STACK_REGS	     33	 /* by their numbers in DWARF: up to the program counter of arm64 */
-#define RAW_STACK_KERNEL     32	 /* functions of the kernel, innermost first */
-#define RAW_STACK_COMPAT     1	 /* of a 32-bit program: its registers are of no use */
-#define RAW_STACK_FAULT	     2	 /* no system call: the registers are those of the wait, no stack */
+#define RAW_STACK_MAX	 65536 /* bytes of the user's stack, from its top */
+#define RAW_STACK_USUAL	 16384 /* that most stacks have room in */
+#define RAW_STACK_PAGE	 4096  /* what is copied at once */
+#define RAW_STACK_REGS	 33    /* by their numbers in DWARF: up to the program counter of arm64 */
+#define RAW_STACK_KERNEL 32    /* functions of the kernel, innermost first */
+#define RAW_STACK_ROOMS	 4     /* task works that copy a stack at once; a power of two */
+#define RAW_STACK_COMPAT 1     /* of a 32-bit program: its registers are of no use */
+#define RAW_STACK_FAULT \
+	2 /* no system call: the registers are those of the wait, often without its stack */
 #define RAW_STACK_OPEN	     4	 /* it still waits; its stack is to be fetched */
 #define RAW_STACK_SHORT	     8	 /* of many short waits: the last one's, for all of them */
 #define RAW_STACK_NO_BEGIN   16	 /* it waited before the recording began */
@@ -74,6 +76,7 @@ struct raw_stack_control {
 	__u64 lost;    /* records that found no room */
 	__u64 over;    /* stacks that the budget dropped */
 	__u64 over_ns; /* the waits that these were of */
+	__u64 gone;    /* stacks that could not be taken, as the thread had gone on */
 	__u32 ended;   /* nothing is told any more */
 	__u32 looks;   /* enum raw_looks, of the iterator */
 	__u32 recorder_tgid;
@@ -82,6 +85,7 @@ struct raw_stack_control {
 	__u64 long_ns;	 /* lean: a stack is asked for of who sleeps longer, */
 	__u32 long_left; /* of so many of them */
 	__u32 pad;
+	__u64 rooms[RAW_STACK_ROOMS]; /* 1 = taken; of the program alone */
 };
 
 #endif

@@ -16,7 +16,7 @@
 #define PAGES	17 /* that RAW_STACK_MAX bytes can lie in */
 #define PARENTS 16 /* that are followed up */
 
-/* A record for each CPU: more than an array for each CPU may hold. User space sets how many there are. */
+/* Records, for each CPU or as many as are in use at once: more than an array for each CPU may hold. User space sets how many. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -24,11 +24,10 @@ struct {
 	__type(value, struct raw_stack);
 } stack_room SEC(".maps");
 
-/* That of this CPU, empty; NULL where there is none. */
-static __always_inline struct raw_stack *stack_record(void)
+/* One of them, empty; NULL where there is none. */
+static __always_inline struct raw_stack *stack_record(__u32 room)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct raw_stack *raw = bpf_map_lookup_elem(&stack_room, &cpu);
+	struct raw_stack *raw = bpf_map_lookup_elem(&stack_room, &room);
 
 	if (raw)
 		__builtin_memset(raw, 0, offsetof(struct raw_stack, python));
@@ -71,6 +70,12 @@ static __always_inline int in_call(struct pt_regs *regs)
 	return (long)regs->orig_ax >= 0;
 }
 
+static __always_inline void put_place(struct pt_regs *regs, __u64 *out_pc, __u64 *out_sp)
+{
+	*out_pc = regs->ip;
+	*out_sp = regs->sp;
+}
+
 #elif defined(__TARGET_ARCH_arm64)
 
 static __always_inline __u64 put_regs(struct raw_stack *raw, struct pt_regs *regs)
@@ -87,6 +92,12 @@ static __always_inline __u64 put_regs(struct raw_stack *raw, struct pt_regs *reg
 static __always_inline int in_call(struct pt_regs *regs)
 {
 	return regs->syscallno >= 0;
+}
+
+static __always_inline void put_place(struct pt_regs *regs, __u64 *out_pc, __u64 *out_sp)
+{
+	*out_pc = regs->pc;
+	*out_sp = regs->sp;
 }
 
 #else /* registers of this machine are not known: nothing is told */
@@ -106,7 +117,22 @@ static __always_inline int in_call(struct pt_regs *regs)
 	return 1;
 }
 
+static __always_inline void put_place(struct pt_regs *regs, __u64 *out_pc, __u64 *out_sp)
+{
+	(void)regs;
+	*out_pc = *out_sp = 0;
+}
+
 #endif
+
+/* Is it where it was? */
+static __always_inline int is_at(struct pt_regs *regs, __u64 pc, __u64 sp)
+{
+	__u64 pc_now, sp_now;
+
+	put_place(regs, &pc_now, &sp_now);
+	return pc_now == pc && sp_now == sp;
+}
 
 /* Is the task of 'root_tgid', or of what that started? */
 static __always_inline int is_in_tree(struct task_struct *task, __u32 root_tgid)
