@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "symbol/elf_file.h"
+#include "symbol/python_offsets.h"
 
 #define EVAL_NAME "_PyEval_EvalFrameDefault"
 
@@ -58,27 +59,6 @@ static const struct raw_python_layout layout_3_12 = {
 #define HEAD_3_11 40 /* of struct _PyRuntimeState */
 #define HEAD_3_12 40
 
-/* Since 3.13 it tells its layout itself: the start of struct _Py_DebugOffsets, of that version. */
-struct python_offsets {
-	char cookie[8];
-	uint64_t version, free_threaded;
-	struct {
-		uint64_t size, finalizing, head;
-	} runtime;
-	struct {
-		uint64_t size, id, next, threads, other[9];
-	} interpreter;
-	struct {
-		uint64_t size, prev, next, interp, current_frame, thread_id, number, other[2];
-	} thread;
-	struct {
-		uint64_t size, previous, executable, instruction, locals, owner;
-	} frame;
-	struct {
-		uint64_t size, file, name, qualname, table, line, other[3], start;
-	} code;
-};
-
 bool python_file_is_named(const char *path)
 {
 	const char *name = text_base_name(path);
@@ -87,37 +67,26 @@ bool python_file_is_named(const char *path)
 	       strncmp(name, "uwsgi", 5) == 0;
 }
 
-/* A field of that type lies there; false = what the file tells cannot be. */
-static bool field_take(uint64_t offset, uint32_t *out_field)
+static struct raw_python_layout layout_of(const struct python_offsets *offsets)
 {
-	*out_field = (uint32_t)offset;
-	return offset < RAW_PYTHON_FIELD_MAX;
-}
-
-static bool layout_take(const struct python_offsets *told, uint64_t version,
-			struct raw_python *python)
-{
-	struct raw_python_layout *at = &python->at;
-
-	if (memcmp(told->cookie, "xdebugpy", 8) != 0 || told->version != version ||
-	    told->free_threaded || told->runtime.head >= RAW_PYTHON_FIELD_MAX)
-		return false;
-	python->head += told->runtime.head;
-	*at = (struct raw_python_layout){ .text_ascii = 40, .text_wide = 56 };
-	return field_take(told->interpreter.next, &at->interpreter_next) &&
-	       field_take(told->interpreter.threads, &at->interpreter_threads) &&
-	       field_take(told->thread.next, &at->thread_next) &&
-	       field_take(told->thread.number, &at->thread_number) &&
-	       field_take(told->thread.current_frame, &at->current_frame) &&
-	       field_take(told->frame.executable, &at->frame_code) &&
-	       field_take(told->frame.previous, &at->frame_previous) &&
-	       field_take(told->frame.instruction, &at->frame_instruction) &&
-	       field_take(told->frame.owner, &at->frame_owner) &&
-	       field_take(told->code.file, &at->code_file) &&
-	       field_take(told->code.qualname, &at->code_name) &&
-	       field_take(told->code.table, &at->code_table) &&
-	       field_take(told->code.line, &at->code_line) &&
-	       field_take(told->code.start, &at->code_start);
+	return (struct raw_python_layout){
+		.interpreter_next = offsets->interpreter_next,
+		.interpreter_threads = offsets->interpreter_threads,
+		.thread_next = offsets->thread_next,
+		.thread_number = offsets->thread_number,
+		.current_frame = offsets->thread_frame,
+		.frame_code = offsets->frame_code,
+		.frame_previous = offsets->frame_previous,
+		.frame_instruction = offsets->frame_instruction,
+		.frame_owner = offsets->frame_owner,
+		.code_file = offsets->code_file,
+		.code_name = offsets->code_name,
+		.code_table = offsets->code_table,
+		.code_line = offsets->code_line,
+		.code_start = offsets->code_start,
+		.text_ascii = offsets->text_ascii,
+		.text_wide = offsets->text_wide,
+	};
 }
 
 /* What stands in the file where 'address' will be. */
@@ -129,9 +98,31 @@ static bool bytes_at(const struct elf_file *file, uint64_t address, void *to, si
 	       file_read_at(elf_file_fd(file), offset, to, bytes) == bytes;
 }
 
-static bool layout_find(const struct elf_file *file, uint64_t version, struct raw_python *python)
+/* What a version after 3.12 says of itself: the file's bytes, which no process can have changed. */
+static bool layout_told(const struct elf_file *file, uint64_t version, struct python_file *out_file)
 {
-	struct python_offsets told;
+	struct raw_python *python = &out_file->python;
+	uint8_t told[PYTHON_OFFSETS_BYTES];
+	struct python_offsets offsets;
+
+	if (!bytes_at(file, python->head, told, sizeof(told)))
+		return false;
+	switch (python_offsets_read(told, sizeof(told), version, &offsets)) {
+	case PYTHON_OFFSETS_KNOWN:
+		python->at = layout_of(&offsets);
+		python->head += offsets.runtime_head;
+		return true;
+	case PYTHON_OFFSETS_NO_GIL:
+		out_file->has_no_gil = true;
+		return false;
+	default:
+		return false;
+	}
+}
+
+static bool layout_find(const struct elf_file *file, uint64_t version, struct python_file *out_file)
+{
+	struct raw_python *python = &out_file->python;
 
 	switch (version >> 16) {
 	case 0x030b:
@@ -142,11 +133,8 @@ static bool layout_find(const struct elf_file *file, uint64_t version, struct ra
 		python->at = layout_3_12;
 		python->head += HEAD_3_12;
 		return true;
-	case 0x030d:
-		return bytes_at(file, python->head, &told, sizeof(told)) &&
-		       layout_take(&told, version, python);
 	default:
-		return false;
+		return layout_told(file, version, out_file);
 	}
 }
 
@@ -180,7 +168,7 @@ static bool python_find(const struct elf_file *file, struct python_file *out_fil
 	python->head = runtime;
 	python->code_type = code_type;
 	python->text_type = text_type;
-	return eval_find(file, out_file) && layout_find(file, version, python);
+	return eval_find(file, out_file) && layout_find(file, version, out_file);
 }
 
 bool python_file_read(int fd, const char *path, struct python_file *out_file)
@@ -191,12 +179,12 @@ bool python_file_read(int fd, const char *path, struct python_file *out_file)
 	int own = fd < 0 ? -1 : dup(fd);
 	bool is_found;
 
+	*out_file = found;
 	if (own < 0 || elf_file_take(own, path, &file, &ignored) < 0)
 		return false;
 	is_found = sizeof(void *) == 8 && elf_file_machine(file) != ELF_MACHINE_OTHER &&
 		   python_find(file, &found);
 	elf_file_close(file);
-	if (is_found)
-		*out_file = found;
+	*out_file = is_found ? found : (struct python_file){ .has_no_gil = found.has_no_gil };
 	return is_found;
 }

@@ -101,7 +101,7 @@ static void walk_code(const struct walk *walk, uint64_t key, const struct raw_py
 static bool walk_frame(const struct walk *walk, uint64_t frame, struct raw_python_frame *out_frame)
 {
 	const struct raw_python_layout *at = &walk->python->at;
-	uint64_t code = walk_word(walk, frame + at->frame_code);
+	uint64_t code = raw_python_referred(walk_word(walk, frame + at->frame_code));
 	uint64_t instruction = walk_word(walk, frame + at->frame_instruction);
 	struct raw_python_object object = { .type = walk_word(walk, code + RAW_PYTHON_TYPE) };
 
@@ -126,7 +126,7 @@ static bool is_shim(const struct walk *walk, uint64_t frame)
 
 	return !at->frame_is_entry &&
 	       walk_read(walk, frame + at->frame_owner, &owner, sizeof(owner)) &&
-	       owner == RAW_PYTHON_SHIM;
+	       owner >= RAW_PYTHON_SHIM;
 }
 
 static bool is_entry(const struct walk *walk, uint64_t frame)
@@ -138,6 +138,15 @@ static bool is_entry(const struct walk *walk, uint64_t frame)
 	       walk_read(walk, frame + at->frame_is_entry, &is_one, sizeof(is_one)) && is_one;
 }
 
+/* The frame of C is the first one that follows. */
+static void end_call(struct raw_stack *raw, uint64_t frame)
+{
+	struct raw_python_frame *end = raw->python + raw->python_count;
+
+	if (raw->python_count && !end[-1].flags)
+		end[-1].flags = raw_python_entry(frame, raw->regs[RAW_STACK_SP]);
+}
+
 static void walk_chain(const struct walk *walk, uint64_t frame, struct raw_stack *raw)
 {
 	raw->flags |= RAW_STACK_PYTHON_CUT;
@@ -145,8 +154,7 @@ static void walk_chain(const struct walk *walk, uint64_t frame, struct raw_stack
 		struct raw_python_frame told = { 0 };
 
 		if (is_shim(walk, frame)) {
-			if (raw->python_count)
-				raw->python[raw->python_count - 1].flags |= RAW_PYTHON_ENTRY;
+			end_call(raw, frame);
 		} else {
 			if (raw->python_count >= RAW_PYTHON_FRAMES ||
 			    !walk_frame(walk, frame, &told))

@@ -2,10 +2,12 @@
 #include "record/pythons.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "record/images.h"
 #include "record/python_file.h"
 
@@ -24,6 +26,7 @@ struct pythons {
 	struct python_file files[FILES_MAX];
 	size_t file_count;
 	size_t looked_into;	   /* files, Python or not */
+	char no_gil[64];	   /* the name of one without the GIL; "" = none */
 	struct map file_index;	   /* number of an image file -> index, or NO_PYTHON */
 	struct process *processes; /* owned */
 	size_t process_count, process_cap;
@@ -48,6 +51,19 @@ void pythons_free(struct pythons *pythons)
 	free(pythons);
 }
 
+/* The file's Python, as the next one of 'files'. */
+static bool file_take(struct pythons *pythons, const struct image_file *file)
+{
+	struct python_file *python = &pythons->files[pythons->file_count];
+
+	if (python_file_read(file->fd, file->path, python))
+		return true;
+	if (python->has_no_gil && !pythons->no_gil[0])
+		snprintf(pythons->no_gil, sizeof(pythons->no_gil), "%s",
+			 text_base_name(file->path));
+	return false;
+}
+
 static const struct python_file *file_of(struct pythons *pythons, uint32_t number)
 {
 	const struct image_file *file = images_file(pythons->images, number);
@@ -59,8 +75,7 @@ static const struct python_file *file_of(struct pythons *pythons, uint32_t numbe
 	index = map_add(&pythons->file_index, number, &is_new);
 	if (is_new) {
 		*index = NO_PYTHON;
-		if (pythons->looked_into < FILES_MAX &&
-		    python_file_read(file->fd, file->path, &pythons->files[pythons->file_count]))
+		if (pythons->looked_into < FILES_MAX && file_take(pythons, file))
 			*index = pythons->file_count++;
 		pythons->looked_into++;
 	}
@@ -155,6 +170,11 @@ bool pythons_has_file(const struct pythons *pythons, uint32_t file)
 	const uint64_t *index = map_find(&pythons->file_index, file);
 
 	return index && *index != NO_PYTHON;
+}
+
+const char *pythons_no_gil(const struct pythons *pythons)
+{
+	return pythons->no_gil[0] ? pythons->no_gil : NULL;
 }
 
 bool pythons_is_eval(const struct pythons *pythons, uint32_t file, uint64_t address)

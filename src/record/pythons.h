@@ -31,6 +31,9 @@ bool pythons_is_eval(const struct pythons *pythons, uint32_t file, uint64_t addr
 /* Is it a file in which a known version of CPython is? */
 bool pythons_has_file(const struct pythons *pythons, uint32_t file);
 
+/* The name of a file in which a CPython built without the GIL is, which is not known; NULL = none was seen. A view. */
+const char *pythons_no_gil(const struct pythons *pythons);
+
 void pythons_free(struct pythons *pythons); /* NULL is fine */
 
 #endif

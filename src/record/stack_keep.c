@@ -145,6 +145,8 @@ static size_t cut_stack(struct raw_stack *raw)
 {
 	for (size_t i = 0; i < RAW_STACK_REGS && !(raw->flags & RAW_STACK_COMPAT); i++)
 		raw->regs[i] = i == RAW_STACK_PC ? raw->regs[i] : 0;
+	for (size_t i = 0; i < raw->python_count && i < RAW_PYTHON_FRAMES; i++)
+		raw->python[i].flags &= RAW_PYTHON_ENTRY;
 	raw->flags |= RAW_STACK_CUT;
 	raw->bytes = 0;
 	return offsetof(struct raw_stack, stack);

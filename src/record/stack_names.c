@@ -250,12 +250,16 @@ static size_t user_frames(struct namer *namer, const struct unwind_frame *from,
 /*
  * Each call of the interpreter from C has one frame of C, and a run of frames of Python: the last of them is
  * its entry. The run takes the place of the frame. From the innermost outward both are in the same order.
+ *
+ * Since 3.12 the chain of frames has one for each such call, which is a variable of the function of C. Its address
+ * tells which frame of C that is. Else the function must have a name, and calls and runs are counted.
  */
 struct python_merge {
-	size_t next; /* frame of raw->python */
-	size_t runs; /* that are left */
-	size_t skip; /* calls that have no run yet: they have just begun */
-	size_t more; /* runs whose call was not found: they come with the first one */
+	bool is_placed; /* where the calls' frames of C lie is known: the following two are 0 */
+	size_t next;	/* frame of raw->python */
+	size_t runs;	/* that are left */
+	size_t skip;	/* calls that have no run yet: they have just begun */
+	size_t more;	/* runs whose call was not found: they come with the first one */
 };
 
 static bool is_eval(const struct namer *namer, const struct unwind_frame *frame)
@@ -273,6 +277,18 @@ static size_t count_runs(const struct raw_stack *raw)
 	return count;
 }
 
+/* Where the next run's frame of C has that variable; 0 = not known. */
+static uint64_t next_call(const struct raw_stack *raw, const struct python_merge *merge)
+{
+	for (size_t i = merge->next; i < raw->python_count; i++) {
+		uint64_t above = raw_python_call(raw->python[i].flags);
+
+		if (raw->python[i].flags & RAW_PYTHON_ENTRY)
+			return above ? raw->regs[RAW_STACK_SP] + above : 0;
+	}
+	return 0;
+}
+
 /* Where both go to the beginning of the thread, calls and runs are as many, but for what is under way. */
 static struct python_merge merge_begin(const struct namer *namer, const struct unwind_frame *found,
 				       size_t count, bool is_whole)
@@ -280,7 +296,8 @@ static struct python_merge merge_begin(const struct namer *namer, const struct u
 	struct python_merge merge = { .runs = count_runs(&namer->raw) };
 	size_t evals = 0;
 
-	if (!is_whole || namer->raw.flags & RAW_STACK_PYTHON_CUT)
+	merge.is_placed = count && found[count - 1].sp && next_call(&namer->raw, &merge);
+	if (!is_whole || namer->raw.flags & RAW_STACK_PYTHON_CUT || merge.is_placed)
 		return merge;
 	for (size_t i = 0; i < count; i++)
 		evals += is_eval(namer, &found[i]);
@@ -346,6 +363,22 @@ static size_t python_frames(struct namer *namer, struct python_merge *merge, uin
 	for (; merge->more; merge->more--)
 		count += python_run(namer, merge, out_frames + count);
 	return count + python_run(namer, merge, out_frames + count);
+}
+
+/* What takes the place of this frame, whose part of the stack ends at 'end'; 0 = it stays. */
+static size_t python_here(struct namer *namer, struct python_merge *merge,
+			  const struct unwind_frame *frame, uint64_t end, uint32_t *out_frames)
+{
+	size_t count = 0;
+	uint64_t call = 0;
+
+	if (!merge->is_placed)
+		return is_eval(namer, frame) ? python_frames(namer, merge, out_frames) : 0;
+	while (merge->runs && (call = next_call(&namer->raw, merge)) && call < end)
+		count += python_run(namer, merge, out_frames + count);
+	if (!count && merge->runs && !call && is_eval(namer, frame))
+		count = python_run(namer, merge, out_frames);
+	return count;
 }
 
 /* ------------------------------------------------------------------ processes */
@@ -437,8 +470,8 @@ static size_t put_frames(struct namer *namer, const struct unwind_frame *found, 
 	size_t put = 0, room = USER_FRAMES_MAX - RAW_PYTHON_FRAMES - UNWIND_INLINED_MAX - 1;
 
 	for (size_t i = 0; i < count && put <= room; i++) {
-		size_t python =
-			is_eval(namer, &found[i]) ? python_frames(namer, &merge, frames + put) : 0;
+		uint64_t end = i + 1 < count ? found[i + 1].sp : is_whole ? UINT64_MAX : 0;
+		size_t python = python_here(namer, &merge, &found[i], end, frames + put);
 
 		put += python ? python : user_frames(namer, &found[i], frames + put);
 	}

@@ -794,6 +794,22 @@ static void note_samples(struct wait_stacks *stacks, struct manifest *manifest)
 		work_samples_over(stacks->samples) + work_samples_lost(stacks->samples) + kept_not;
 }
 
+static void note_images(const struct stack_age *age, struct manifest *manifest)
+{
+	const char *no_gil = pythons_no_gil(age->pythons);
+
+	if (age->no_images)
+		manifest_add_missing(manifest, "stacks of processes that ended", age->no_images);
+	if (images_lost(age->images))
+		manifest_add_missing(manifest, "stacks in some files that were mapped",
+				     "the buffer for mapped files was full");
+	if (no_gil) {
+		AUTO_FREE char *what = xasprintf("Python functions of %s", no_gil);
+
+		manifest_add_missing(manifest, what, "it is a CPython built without the GIL");
+	}
+}
+
 /* Of the older age. */
 static void begin_names(struct wait_stacks *stacks, int kernel_fd, uint64_t since_ns,
 			struct manifest *manifest)
@@ -809,11 +825,7 @@ static void begin_names(struct wait_stacks *stacks, int kernel_fd, uint64_t sinc
 
 	note_waits(stacks, manifest);
 	note_samples(stacks, manifest);
-	if (age->no_images)
-		manifest_add_missing(manifest, "stacks of processes that ended", age->no_images);
-	if (images_lost(age->images))
-		manifest_add_missing(manifest, "stacks in some files that were mapped",
-				     "the buffer for mapped files was full");
+	note_images(age, manifest);
 	(void)stack_names_end(&stacks->naming, &why); /* of an earlier snapshot */
 	if (stack_names_begin(&from, &stacks->sampling, kernel_fd, &stacks->naming, &why) < 0)
 		manifest_add_missing(manifest, "code of running and waiting threads", why.text);

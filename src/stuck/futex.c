@@ -302,12 +302,13 @@ static bool set_python_holders(const struct futex *futex, const char *what,
 	return count > 0;
 }
 
-static bool set_python_with(const struct futex *futex)
+static bool set_python_with(const struct futex *futex, uint64_t key)
 {
 	struct python_holder holders[HOLDERS_MAX];
-	size_t count = python_holders(futex->asleep, futex->address, holders, HOLDERS_MAX);
+	size_t count = python_holders(futex->asleep, key, holders, HOLDERS_MAX);
 
-	return set_python_holders(futex, "Python Lock", holders, count);
+	return set_python_holders(futex, "Python Lock", holders, count) ||
+	       set_unowned(futex, "Python Lock (notes no owner)");
 }
 
 /* Of multiprocessing: a semaphore that processes share. */
@@ -325,17 +326,20 @@ static bool is_python_shared(const struct futex *futex)
 /* Who made the lock's semaphore 0 is noted by an RLock alone. */
 static bool is_python_lock(const struct futex *futex)
 {
+	struct futex named = *futex;
 	struct python_lock lock;
 	int32_t tid;
 
 	if (!sem_fits(futex) || !futex->is_private || !python_lock_find(futex->asleep, &lock))
 		return false;
+	if (lock.is_parked)
+		named.address = lock.key; /* what all who wait for it have in common */
 	if (!lock.is_rlock)
-		return set_python_with(futex) || set_unowned(futex, "Python Lock (notes no owner)");
+		return set_python_with(&named, lock.key);
 	tid = pthread_tid(futex, lock.owner, true);
 	if (!tid || tid == futex->asleep->task.tid)
-		return set_unowned(futex, "Python RLock");
-	return set_owner(futex, tid, "Python RLock", STUCK_HOW_PYTHON_RLOCK);
+		return set_unowned(&named, "Python RLock");
+	return set_owner(&named, tid, "Python RLock", STUCK_HOW_PYTHON_RLOCK);
 }
 #else
 static bool is_glibc_join(const struct futex *futex)

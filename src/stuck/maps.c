@@ -48,15 +48,26 @@ static bool is_it(struct maps_job *job, const char *line)
 	return true;
 }
 
+/* A "*" in the pattern stands for anything. */
+static bool is_named(const char *name, size_t length, const char *pattern)
+{
+	const char *star = strchr(pattern, '*');
+	size_t head = star ? (size_t)(star - pattern) : strlen(pattern);
+	size_t tail = star ? strlen(star + 1) : 0;
+
+	if (star ? length < head + tail : length != head)
+		return false;
+	return memcmp(name, pattern, head) == 0 &&
+	       (!tail || memcmp(name + length - tail, star + 1, tail) == 0);
+}
+
 /* "7f00-7f10 r--p 00000000 00:01 1234   /usr/lib/libx.so": its first page. */
 static bool is_library(struct maps_job *job, const char *line)
 {
 	const char *name = strrchr(line, '/');
-	size_t length = strlen(job->library);
 	uint64_t start, offset;
 
-	if (!name || strncmp(name + 1, job->library, length) != 0 ||
-	    strcspn(name + 1, " \n") != length ||
+	if (!name || !is_named(name + 1, strcspn(name + 1, " \n"), job->library) ||
 	    sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64, &start, &offset) != 2 || offset)
 		return false;
 	job->address = start;

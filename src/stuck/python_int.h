@@ -16,7 +16,7 @@ struct snap;
 
 /* A thread that could release a lock. */
 struct python_with {
-	uint64_t semaphore; /* of the lock */
+	uint64_t key; /* of the lock: struct python_lock; of multiprocessing: its semaphore */
 	struct python_holder holder;
 };
 
@@ -31,6 +31,7 @@ struct python {
 
 #define PYTHON_TYPE	 8u  /* of an object: its type */
 #define PYTHON_TYPE_NAME 24u /* of a type: behind its head of a PyVarObject */
+#define PYTHON_LOCK	 16u /* of a Lock or RLock: its semaphore's address, or its PyMutex */
 #define PYTHON_SIZE	 16u /* of an object of variable size: how many parts it has */
 
 /* Of the process, once in a look. */

@@ -1,5 +1,6 @@
 /*
- * python_lock.c - see python_lock.h. The layouts are those of CPython's Modules/_threadmodule.c up to 3.13.
+ * python_lock.c - see python_lock.h. The layouts are those of CPython's Modules/_threadmodule.c, and of
+ * Python/parking_lot.c.
  *
  * The calls from the lock object's method to the kernel are few, so the object lies near the stack pointer. A word
  * there is believed to be it when it leads to an object of one of the two types with that very semaphore.
@@ -25,6 +26,15 @@ struct lock_object {
 	uint64_t references, type, semaphore, owner, count;
 };
 
+/* With a PyMutex, which is a byte; of an RLock it begins a _PyRecursiveMutex. */
+struct mutex_object {
+	uint64_t references, type;
+	uint8_t mutex, zero[7];
+	uint64_t owner, level; /* of an RLock; it is taken once more than this */
+};
+
+#define MUTEX_AWAITED 3u /* it is locked, and somebody waits */
+
 void python_free(struct python *python)
 {
 	if (!python)
@@ -37,15 +47,11 @@ void python_free(struct python *python)
 /* A library has it, or else the program. */
 static bool find_python(struct snap *snap, struct process *process, uint64_t *out_base)
 {
-	static const char *const libraries[] = { "libpython3.13.so.1.0", "libpython3.12.so.1.0",
-						 "libpython3.11.so.1.0" };
 	char exe[1024];
 	const char *name;
 
-	for (size_t i = 0; i < ARRAY_LEN(libraries); i++) {
-		if (maps_library(&snap->look, process, libraries[i], out_base))
-			return true;
-	}
+	if (maps_library(&snap->look, process, "libpython3.*.so.1.0", out_base))
+		return true;
 	if (look_link(&snap->look, process, "exe", exe, sizeof(exe)) <= 0)
 		return false;
 	name = strrchr(exe, '/');
@@ -83,21 +89,48 @@ bool python_is_a(struct python *python, uint64_t object, const char *type)
 				    remote_u64(&python->memory, of + PYTHON_TYPE_NAME), type);
 }
 
+/* Which of the two its type is; sets 'is_rlock'. */
+static bool is_lock_type(struct remote *memory, uint64_t type, bool *out_is_rlock)
+{
+	uint64_t name = type ? remote_u64(memory, type + PYTHON_TYPE_NAME) : 0;
+
+	*out_is_rlock = remote_is_text(memory, name, "_thread.RLock");
+	return *out_is_rlock || remote_is_text(memory, name, "_thread.lock");
+}
+
 static bool is_lock(struct remote *memory, uint64_t object, uint64_t semaphore,
 		    struct python_lock *out_lock)
 {
 	struct lock_object lock;
-	uint64_t name;
 
-	if (remote_u64(memory, object + offsetof(struct lock_object, semaphore)) != semaphore ||
-	    !remote_read(memory, object, &lock, sizeof(lock)) || !lock.type)
+	*out_lock = (struct python_lock){ .key = object + PYTHON_LOCK };
+	if (remote_u64(memory, object + PYTHON_LOCK) != semaphore ||
+	    !remote_read(memory, object, &lock, sizeof(lock)) ||
+	    !is_lock_type(memory, lock.type, &out_lock->is_rlock))
 		return false;
-	name = remote_u64(memory, lock.type + PYTHON_TYPE_NAME);
-	*out_lock =
-		(struct python_lock){ .is_rlock = remote_is_text(memory, name, "_thread.RLock") };
 	if (out_lock->is_rlock && lock.count)
 		out_lock->owner = lock.owner;
-	return out_lock->is_rlock || remote_is_text(memory, name, "_thread.lock");
+	return true;
+}
+
+/* struct wait_entry on the stack: an argument, the address of the mutex, the semaphore. */
+static bool is_parked(struct asleep *asleep, struct remote *memory, struct python_lock *out_lock)
+{
+	struct mutex_object lock;
+	uint64_t mutex, semaphore = asleep->task.args[0];
+
+	if (!look_memory(&asleep->snap->look, asleep->process, semaphore - sizeof(mutex), &mutex,
+			 sizeof(mutex)) ||
+	    mutex < REMOTE_PAGE || mutex % sizeof(mutex) ||
+	    !look_memory(&asleep->snap->look, asleep->process, mutex - PYTHON_LOCK, &lock,
+			 sizeof(lock)))
+		return false;
+	*out_lock = (struct python_lock){ .key = mutex, .is_parked = true };
+	if (lock.mutex != MUTEX_AWAITED || !is_lock_type(memory, lock.type, &out_lock->is_rlock))
+		return false;
+	if (out_lock->is_rlock)
+		out_lock->owner = lock.owner;
+	return true;
 }
 
 /* One of the words on its stack leads there; near the end of the stack there are fewer. */
@@ -121,6 +154,8 @@ bool python_lock_find(struct asleep *asleep, struct python_lock *out_lock)
 
 	if (!python->is_python || !sp)
 		return false;
+	if (is_parked(asleep, &python->memory, out_lock))
+		return true;
 	for (size_t i = 0; i < STACK_PARTS; i++, sp += sizeof(words)) {
 		if (!look_memory(&asleep->snap->look, asleep->process, sp, words, sizeof(words)))
 			return false;

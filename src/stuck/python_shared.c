@@ -59,9 +59,8 @@ static size_t process_holders(struct snap *snap, struct process *process,
 		struct mapping at;
 
 		if (with->holder.how == PYTHON_SHARED &&
-		    maps_at(&snap->look, process, with->semaphore, &at) &&
-		    at.inode == mapping->inode && at.offset == mapping->offset &&
-		    strcmp(at.device, mapping->device) == 0)
+		    maps_at(&snap->look, process, with->key, &at) && at.inode == mapping->inode &&
+		    at.offset == mapping->offset && strcmp(at.device, mapping->device) == 0)
 			out_holders[found++] = with->holder;
 	}
 	python->memory.process = NULL;

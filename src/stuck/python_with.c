@@ -4,8 +4,8 @@
  * A Lock notes no owner. But `with lock:` keeps the method lock.__exit__ on the stack of its frame until it calls
  * the method. A table of the code says, for each of its instructions, how many values stay on that stack when an
  * exception is raised there: the method is among them from when lock.__enter__ returned until lock.__exit__ is
- * called. CPython 3.11 to 3.13; later ones keep other things there. Of a Condition or a lock of multiprocessing it is a
- * method of an object that has the lock.
+ * called. Since 3.14 it is not a method of that lock but the type's, and the lock is the next value. Of a Condition or a
+ * lock of multiprocessing it is a method of an object that has the lock.
  *
  * Of a thread that runs meanwhile nothing is believed when it went on while its frame was read.
  */
@@ -17,18 +17,23 @@
 #include "stuck/python_int.h"
 #include "stuck/python_lock.h"
 #include "stuck/snap_int.h"
+#include "symbol/python_offsets.h"
 
 #define THREADS_MAX	   1024u
 #define FRAMES_MAX	   1024u  /* of a thread */
 #define ALL_FRAMES_MAX	   20000u /* of a process */
 #define DEPTH_MAX	   256u	  /* values on the stack of a frame */
 #define TABLE_MAX	   65536u
-#define OFFSET_MAX	   65536u /* no field lies further in its object */
-#define SHIM		   3u	  /* the owner of a frame that is none */
-#define BYTES_START	   32u	  /* of a bytes object */
+#define SHIM		   3u  /* from this owner on a frame is none */
+#define BYTES_START	   32u /* of a bytes object */
 #define METHOD_TABLE	   16u /* of a method of C: its PyMethodDef, which begins with its name */
 #define METHOD_SELF	   24u
-#define LOCK_SEMAPHORE	   16u
+#define UNBOUND_TABLE	   40u /* of a method of a type of C, the same */
+#define FUNCTION_NAME	   32u
+#define TEXT_ASCII	   40u /* where the characters of a text begin */
+#define VERSION_CAPACITY   0x030d
+#define VERSION_UNBOUND	   0x030e /* since then: values of a frame are references */
+#define EXIT		   "__exit__"
 #define REFERENCE_OBJECT   16u /* of a weak reference */
 #define FIRSTS_MAX	   128u
 #define ATTRIBUTES_MAX	   30u
@@ -88,27 +93,6 @@ static const struct python_at at_3_12 = {
 	.code_start = 192,
 };
 
-/* Since 3.13 _PyRuntime begins with most of them: struct _Py_DebugOffsets. */
-struct python_told {
-	char cookie[8];
-	uint64_t version, free_threaded;
-	struct {
-		uint64_t size, finalizing, head;
-	} runtime;
-	struct {
-		uint64_t size, id, next, threads, other[9];
-	} interpreter;
-	struct {
-		uint64_t size, prev, next, interp, current_frame, thread_id, number, other[2];
-	} thread;
-	struct {
-		uint64_t size, previous, executable, instruction, locals, owner;
-	} frame;
-	struct {
-		uint64_t size, file, name, qualname, table, line, other[3], start;
-	} code;
-};
-
 /* Of multiprocessing: Modules/_multiprocessing/semaphore.c. */
 struct shared_lock_object {
 	uint64_t references, type, semaphore, thread;
@@ -121,7 +105,7 @@ struct python_walk {
 	struct python *python;
 	struct remote *memory; /* python->memory */
 	struct python_at at;
-	uint64_t runtime, code_type, method_type, bound_type;
+	uint64_t runtime, code_type, method_type, bound_type, unbound_type, function_type;
 	uint64_t version;	     /* 0x030b: 3.11 */
 	uint32_t frames;	     /* so far */
 	int32_t tid;		     /* whose frames these are */
@@ -130,32 +114,33 @@ struct python_walk {
 	uint32_t first_count;
 };
 
+/* Since 3.13 it says where most of them are. */
 static bool take_told(struct python_walk *walk, uint64_t version)
 {
-	struct python_told told;
+	uint8_t told[PYTHON_OFFSETS_BYTES];
+	struct python_offsets offsets;
 
-	if (!remote_read(walk->memory, walk->runtime, &told, sizeof(told)) ||
-	    memcmp(told.cookie, "xdebugpy", 8) != 0 || told.version != version ||
-	    told.free_threaded)
+	if (!remote_read(walk->memory, walk->runtime, told, sizeof(told)) ||
+	    python_offsets_read(told, sizeof(told), version, &offsets) != PYTHON_OFFSETS_KNOWN)
 		return false;
 	walk->at = (struct python_at){
-		.head = told.runtime.head,
-		.interpreter_next = told.interpreter.next,
-		.interpreter_threads = told.interpreter.threads,
-		.thread_next = told.thread.next,
-		.thread_self = told.thread.thread_id,
-		.thread_number = told.thread.number,
-		.current_frame = told.thread.current_frame,
-		.frame_code = told.frame.executable,
-		.frame_previous = told.frame.previous,
-		.frame_instruction = told.frame.instruction,
-		.frame_owner = told.frame.owner,
-		.frame_locals = told.frame.locals,
-		.code_locals = told.code.line + sizeof(uint32_t),
+		.head = offsets.runtime_head,
+		.interpreter_next = offsets.interpreter_next,
+		.interpreter_threads = offsets.interpreter_threads,
+		.thread_next = offsets.thread_next,
+		.thread_self = offsets.thread_self,
+		.thread_number = offsets.thread_number,
+		.current_frame = offsets.thread_frame,
+		.frame_code = offsets.frame_code,
+		.frame_previous = offsets.frame_previous,
+		.frame_instruction = offsets.frame_instruction,
+		.frame_owner = offsets.frame_owner,
+		.frame_locals = offsets.frame_locals,
+		.code_locals = offsets.code_locals,
 		.code_table = at_3_12.code_table,
-		.code_start = told.code.start,
+		.code_start = offsets.code_start,
 	};
-	return told.frame.locals < OFFSET_MAX && told.code.start < OFFSET_MAX;
+	return true;
 }
 
 static bool find_layout(struct python_walk *walk)
@@ -168,6 +153,8 @@ static bool find_layout(struct python_walk *walk)
 	walk->code_type = remote_symbol(walk->memory, base, "PyCode_Type");
 	walk->method_type = remote_symbol(walk->memory, base, "PyCFunction_Type");
 	walk->bound_type = remote_symbol(walk->memory, base, "PyMethod_Type");
+	walk->unbound_type = remote_symbol(walk->memory, base, "PyMethodDescr_Type");
+	walk->function_type = remote_symbol(walk->memory, base, "PyFunction_Type");
 	walk->version = version >> 16;
 	if (!walk->runtime || !walk->code_type || !walk->method_type)
 		return false;
@@ -178,10 +165,8 @@ static bool find_layout(struct python_walk *walk)
 	case 0x030c:
 		walk->at = at_3_12;
 		return true;
-	case 0x030d:
-		return take_told(walk, version);
 	default:
-		return false;
+		return take_told(walk, version);
 	}
 }
 
@@ -245,16 +230,15 @@ static uint32_t frame_depth(struct python_walk *walk, uint64_t code, uint64_t in
 
 /* ------------------------------------------------------------------ frames */
 
-static void add_with(struct python *python, uint64_t semaphore, struct python_holder holder)
+static void add_with(struct python *python, uint64_t key, struct python_holder holder)
 {
 	for (size_t i = 0; i < python->count; i++) {
-		if (python->withs[i].semaphore == semaphore &&
-		    python->withs[i].holder.tid == holder.tid)
+		if (python->withs[i].key == key && python->withs[i].holder.tid == holder.tid)
 			return;
 	}
 	python->withs =
 		vec_room(python->withs, python->count, &python->cap, sizeof(*python->withs));
-	python->withs[python->count++] = (struct python_with){ semaphore, holder };
+	python->withs[python->count++] = (struct python_with){ key, holder };
 }
 
 /* A lock that is this thread's while it is inside `with`. One of multiprocessing notes the thread itself. */
@@ -266,14 +250,14 @@ static bool take_lock(struct python_walk *walk, uint64_t object, struct python_w
 		return false;
 	*out_with = (struct python_with){ .holder = { walk->tid, PYTHON_INSIDE } };
 	if (python_is_a(walk->python, object, "_thread.lock")) {
-		out_with->semaphore = remote_u64(walk->memory, object + LOCK_SEMAPHORE);
+		out_with->key = object + PYTHON_LOCK;
 	} else if (python_is_a(walk->python, object, "_multiprocessing.SemLock") &&
 		   remote_read(walk->memory, object, &lock, sizeof(lock)) && lock.count > 0 &&
 		   lock.max == 1 && lock.thread == walk->self) {
-		out_with->semaphore = lock.semaphore;
+		out_with->key = lock.semaphore;
 		out_with->holder.how = PYTHON_SHARED;
 	}
-	return out_with->semaphore;
+	return out_with->key;
 }
 
 /* Where the values of attributes of an object lie, as long as it has no dict of them; 0 = not known. */
@@ -299,6 +283,17 @@ static uint64_t attributes_of(struct python_walk *walk, uint64_t object)
 	}
 }
 
+/* How many there may be; since 3.13 that stands before them. */
+static uint32_t attribute_count(struct python_walk *walk, uint64_t values)
+{
+	uint8_t capacity = ATTRIBUTES_MAX;
+
+	if (walk->version >= VERSION_CAPACITY &&
+	    !remote_read(walk->memory, values - sizeof(values), &capacity, sizeof(capacity)))
+		return 0;
+	return capacity < ATTRIBUTES_MAX ? capacity : ATTRIBUTES_MAX;
+}
+
 /* A method of it runs further in: Condition.wait() lets the lock go. */
 static bool is_at_work(const struct python_walk *walk, uint64_t object)
 {
@@ -313,14 +308,44 @@ static bool is_at_work(const struct python_walk *walk, uint64_t object)
 static bool take_attribute(struct python_walk *walk, uint64_t object, struct python_with *out_with)
 {
 	uint64_t values = is_at_work(walk, object) ? 0 : attributes_of(walk, object);
+	uint32_t count = values ? attribute_count(walk, values) : 0;
 
-	for (uint32_t i = 0; values && i < ATTRIBUTES_MAX; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		uint64_t value = remote_u64(walk->memory, values + i * sizeof(value));
 
 		if (value && take_lock(walk, value, out_with))
 			return true;
 	}
 	return false;
+}
+
+/* A value of a frame: since 3.14 the lowest bit of the reference says whether it is counted. */
+static uint64_t value_at(const struct python_walk *walk, uint64_t address)
+{
+	uint64_t value = remote_u64(walk->memory, address);
+
+	return walk->version >= VERSION_UNBOUND ? value & ~UINT64_C(1) : value;
+}
+
+/* The method of a type, and the object that it is for. */
+static bool take_unbound(struct python_walk *walk, uint64_t method, uint64_t self,
+			 struct python_with *out_with)
+{
+	uint64_t type, name;
+
+	if (!method || !self || method % sizeof(method))
+		return false;
+	type = remote_u64(walk->memory, method + PYTHON_TYPE);
+	if (type && type == walk->unbound_type) {
+		name = remote_u64(walk->memory, method + UNBOUND_TABLE);
+		return name && remote_is_text(walk->memory, remote_u64(walk->memory, name), EXIT) &&
+		       take_lock(walk, self, out_with);
+	}
+	name = type && type == walk->function_type
+		       ? remote_u64(walk->memory, method + FUNCTION_NAME)
+		       : 0;
+	return name && remote_is_text(walk->memory, name + TEXT_ASCII, EXIT) &&
+	       take_attribute(walk, self, out_with);
 }
 
 /* What is on the stack of a frame: the lock whose __exit__ that is. */
@@ -336,7 +361,7 @@ static bool take_exit(struct python_walk *walk, uint64_t method, struct python_w
 		return take_attribute(walk, self, out_with);
 	table = remote_u64(walk->memory, method + METHOD_TABLE);
 	return type == walk->method_type && table &&
-	       remote_is_text(walk->memory, remote_u64(walk->memory, table), "__exit__") &&
+	       remote_is_text(walk->memory, remote_u64(walk->memory, table), EXIT) &&
 	       take_lock(walk, self, out_with);
 }
 
@@ -360,14 +385,18 @@ static void frame_withs(struct python_walk *walk, uint64_t frame, uint64_t code)
 	struct python_with with;
 
 	for (uint32_t i = 0; i < depth && i < DEPTH_MAX; i++) {
-		uint64_t method = remote_u64(walk->memory, stack + i * sizeof(uint64_t));
+		uint64_t method = value_at(walk, stack + i * sizeof(uint64_t));
+		uint64_t self =
+			i + 1 < depth ? value_at(walk, stack + (i + 1) * sizeof(uint64_t)) : 0;
+		bool is_exit = walk->version >= VERSION_UNBOUND
+				       ? take_unbound(walk, method, self, &with)
+				       : take_exit(walk, method, &with);
 
-		if (take_exit(walk, method, &with) && is_still_there(walk, frame, instruction))
-			add_with(walk->python, with.semaphore, with.holder);
+		if (is_exit && is_still_there(walk, frame, instruction))
+			add_with(walk->python, with.key, with.holder);
 	}
 	if (walk->first_count < FIRSTS_MAX)
-		walk->firsts[walk->first_count++] =
-			remote_u64(walk->memory, frame + walk->at.frame_locals);
+		walk->firsts[walk->first_count++] = value_at(walk, frame + walk->at.frame_locals);
 }
 
 /* Thread.join() waits for a Lock, to which the thread has a weak reference until it ends. */
@@ -378,7 +407,7 @@ static void thread_end(struct python_walk *walk, uint64_t thread)
 	uint64_t lock = reference ? remote_u64(walk->memory, reference + REFERENCE_OBJECT) : 0;
 
 	if (lock && python_is_a(walk->python, lock, "_thread.lock"))
-		add_with(walk->python, remote_u64(walk->memory, lock + LOCK_SEMAPHORE),
+		add_with(walk->python, lock + PYTHON_LOCK,
 			 (struct python_holder){ walk->tid, PYTHON_ENDS });
 }
 
@@ -392,14 +421,14 @@ static void thread_withs(struct python_walk *walk, uint64_t thread)
 	walk->first_count = 0;
 	walk->self = remote_u64(walk->memory, thread + walk->at.thread_self);
 	for (uint32_t i = 0; frame && i < FRAMES_MAX && walk->frames < ALL_FRAMES_MAX; i++) {
-		uint64_t code = remote_u64(walk->memory, frame + walk->at.frame_code);
+		uint64_t code = value_at(walk, frame + walk->at.frame_code);
 		uint8_t owner = 0;
 
 		walk->frames++;
 		if (remote_u64(walk->memory, code + PYTHON_TYPE) == walk->code_type)
 			frame_withs(walk, frame, code);
 		else if (!remote_read(walk->memory, frame + walk->at.frame_owner, &owner, 1) ||
-			 owner != SHIM)
+			 owner < SHIM)
 			return;
 		frame = remote_u64(walk->memory, frame + walk->at.frame_previous);
 	}
@@ -446,7 +475,7 @@ void python_find_withs(struct snap *snap, struct process *process, struct python
 	python->has_withs = true;
 }
 
-size_t python_holders(struct asleep *asleep, uint64_t semaphore, struct python_holder *out_holders,
+size_t python_holders(struct asleep *asleep, uint64_t key, struct python_holder *out_holders,
 		      size_t max)
 {
 	struct python *python = python_of(asleep->snap, asleep->process);
@@ -454,8 +483,7 @@ size_t python_holders(struct asleep *asleep, uint64_t semaphore, struct python_h
 
 	python_find_withs(asleep->snap, asleep->process, python);
 	for (size_t i = 0; i < python->count && found < max; i++) {
-		if (python->withs[i].semaphore == semaphore &&
-		    python->withs[i].holder.how != PYTHON_SHARED)
+		if (python->withs[i].key == key && python->withs[i].holder.how != PYTHON_SHARED)
 			out_holders[found++] = python->withs[i].holder;
 	}
 	return found;

@@ -16,11 +16,17 @@
 #include "symbol/demangle.h"
 #include "symbol/unwind_int.h"
 
-#define UNWIND_SP	7     /* x86-64 */
 #define UNWIND_PAGE_MAX 65536 /* bytes of a page of any machine */
 #define THREAD		1     /* the only one */
 #define BUILD_ID_MAX	UNWIND_BUILD_ID_MAX
 #define NAMES_BIAS	UINT64_C(0x100000000000) /* any; a file is not loaded there */
+
+/* The number of the stack pointer in DWARF. */
+#if defined(__aarch64__)
+#define UNWIND_SP 31
+#else
+#define UNWIND_SP 7
+#endif
 
 struct unwind_module {
 	int fd; /* a view: that of its map */
@@ -324,6 +330,13 @@ static uint64_t unwind_address(const struct unwinder *unwinder, uint32_t map, ui
 	return unwinder->images[map].is_known ? pc - unwinder->images[map].bias : 0;
 }
 
+static uint64_t unwind_sp(Dwfl_Frame *state)
+{
+	Dwarf_Word sp = 0;
+
+	return dwfl_frame_reg(state, UNWIND_SP, &sp) == 0 ? sp : 0;
+}
+
 /* Called for each frame; what stands in code of no file is the end, as it would be a guess. */
 static int unwind_take_frame(Dwfl_Frame *state, void *context)
 {
@@ -340,7 +353,7 @@ static int unwind_take_frame(Dwfl_Frame *state, void *context)
 	}
 	if (!dwfl_frame_pc(state, &pc, &is_leaf))
 		return DWARF_CB_ABORT;
-	*frame = (struct unwind_frame){ .pc = pc, .is_call = !is_leaf };
+	*frame = (struct unwind_frame){ .pc = pc, .sp = unwind_sp(state), .is_call = !is_leaf };
 	pc -= frame->is_call;
 	frame->map = unwind_map_of(unwinder, pc);
 	if (frame->map == UNWIND_NO_MAP && unwinder->is_known &&

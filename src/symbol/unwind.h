@@ -38,6 +38,7 @@ struct unwind_start {
 
 struct unwind_frame {
 	uint64_t pc;	  /* as in the process */
+	uint64_t sp;	  /* the stack pointer there: its part of the stack begins; 0 = not known */
 	bool is_call;	  /* it is where the call returns to: the call is before it */
 	uint32_t map;	  /* index of a map; UNWIND_NO_MAP = in none */
 	uint64_t address; /* in the file, as ELF counts; of the call itself; 0 = not known */

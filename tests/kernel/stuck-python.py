@@ -2,7 +2,7 @@
 """stuck-python.py - who has a threading.Lock: who took it by `with` is named, who took it by acquire() is not.
 
 The program says itself which of its threads waits for which. Each version of CPython that is installed and known is
-asked: 3.11 to 3.13. HOLDUP_PYTHONS names further ones, with ":" between.
+asked: 3.11 to 3.15. HOLDUP_PYTHONS names further ones, with ":" between.
 """
 import json
 import os
@@ -13,7 +13,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
 import kernel  # noqa: E402
 
-VERSIONS = ("3.11", "3.12", "3.13")
+VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 ASK = "import sys; print(sys.implementation.name, '%d.%d' % sys.version_info[:2] + sys.abiflags, sys.executable)"
 
 # Each holder is inside `with` of the lock in its own way, but for the last two.
@@ -231,7 +231,7 @@ def main():
     kernel.need()
     found = pythons()
     if not found:
-        kernel.absent("no CPython of 3.11 to 3.13")
+        kernel.absent("no CPython of 3.11 to 3.15")
     tap = kernel.Tap()
     for version, python in found:
         kernel.note("%s: %s" % (version, python))

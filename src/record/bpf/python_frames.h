@@ -194,7 +194,7 @@ static __noinline int python_frame(const struct python_walk *walk, __u64 frame,
 				   struct raw_python_frame *out_frame)
 {
 	const struct raw_python_layout *at = &walk->python->at;
-	__u64 code = python_word(frame + at->frame_code);
+	__u64 code = raw_python_referred(python_word(frame + at->frame_code));
 	__u64 instruction = python_word(frame + at->frame_instruction);
 	struct raw_python_object object = { .type = python_word(code + RAW_PYTHON_TYPE) };
 
@@ -228,7 +228,17 @@ static __always_inline int python_is_shim(const struct raw_python_layout *at, __
 	__u8 owner = 0;
 
 	return !at->frame_is_entry && python_read(&owner, sizeof(owner), frame + at->frame_owner) &&
-	       owner == RAW_PYTHON_SHIM;
+	       owner >= RAW_PYTHON_SHIM;
+}
+
+/* The frame of C is the first one that follows. */
+static __always_inline void python_end_call(struct python_walk *walk, __u32 count)
+{
+	__u32 last = (count - 1) & (RAW_PYTHON_FRAMES - 1);
+
+	if (count && !walk->raw->python[last].flags)
+		walk->raw->python[last].flags =
+			raw_python_entry(walk->frame, walk->raw->regs[RAW_STACK_SP]);
 }
 
 /* One frame; 1 = that was the last one. */
@@ -244,9 +254,7 @@ static int python_step(__u32 i, struct python_walk *walk)
 		return 1;
 	}
 	if (python_is_shim(at, walk->frame)) {
-		if (count)
-			walk->raw->python[(count - 1) & (RAW_PYTHON_FRAMES - 1)].flags |=
-				RAW_PYTHON_ENTRY;
+		python_end_call(walk, count);
 	} else {
 		if (count >= RAW_PYTHON_FRAMES || !python_frame(walk, walk->frame, &told))
 			return 1;

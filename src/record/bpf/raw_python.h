@@ -15,8 +15,7 @@
 #define RAW_PYTHON_FRAMES    64	   /* of a thread, innermost first */
 #define RAW_PYTHON_STEPS     96	   /* of the chain, with what is no function in it */
 #define RAW_PYTHON_THREADS   256   /* that are looked through */
-#define RAW_PYTHON_FIELD_MAX 65536 /* no field lies further in its object */
-#define RAW_PYTHON_SHIM	     3 /* the owner of a frame that is none: a call of the interpreter from C */
+#define RAW_PYTHON_SHIM	     3 /* from this owner on a frame is none: a call of the interpreter from C */
 
 /* Offsets of fields in the interpreter's objects. */
 struct raw_python_layout {
@@ -48,7 +47,12 @@ struct raw_python {
 	struct raw_python_layout at;
 };
 
-#define RAW_PYTHON_ENTRY 1 /* it was called from C: the last one of a call of the interpreter */
+/*
+ * It was called from C: the last one of a call of the interpreter. Behind this bit: how many words above the stack
+ * pointer the frame lies that C keeps for this call; 0 = not known.
+ */
+#define RAW_PYTHON_ENTRY     1u
+#define RAW_PYTHON_CALL_BITS 31
 
 struct raw_python_frame {
 	__u64 code; /* struct raw_python_code.key */
@@ -114,6 +118,26 @@ static inline __u64 raw_python_key(__u64 seed, __u64 code, const struct raw_pyth
 	hash = raw_python_mix(hash, object->file);
 	hash = raw_python_mix(hash, object->table);
 	return raw_python_mix(hash, object->line);
+}
+
+/* The address in a reference of a frame: since 3.14 its lowest bit says whether it is counted. */
+static inline __u64 raw_python_referred(__u64 reference)
+{
+	return reference & ~1ull;
+}
+
+/* Flags of the last frame of a call, of which 'call' is C's frame. */
+static inline __u32 raw_python_entry(__u64 call, __u64 sp)
+{
+	__u64 words = (call - sp) / sizeof(__u64);
+
+	return RAW_PYTHON_ENTRY | (words >> RAW_PYTHON_CALL_BITS ? 0 : (__u32)words << 1);
+}
+
+/* How far above the stack pointer; 0 = not known. */
+static inline __u64 raw_python_call(__u32 flags)
+{
+	return (__u64)(flags >> 1) * sizeof(__u64);
 }
 
 /* Which of its 'size' instructions; false = it is none of them. */

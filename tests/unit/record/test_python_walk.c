@@ -153,6 +153,7 @@ static void walk(struct world *world)
 	const struct python_memory memory = { world_read, world };
 
 	world->raw = (struct raw_stack){ .tid = TID, .tgid = TID };
+	world->raw.regs[RAW_STACK_SP] = BASE;
 	python_walk(&python, &memory, TID, world->codes, &world->raw);
 	assert_true(world->raw.python_count <= RAW_PYTHON_FRAMES);
 	assert_true(world->reads < 4000);
@@ -185,6 +186,40 @@ static void frames_are_told_with_their_lines(void **unused)
 	check(world, 0, "load /srv/app.py:7");
 	check(world, 1, "Store.add /srv/app.py:8 entry");
 	check(world, 2, "main /srv/app.py:7 entry");
+	world_free(world);
+}
+
+static void a_reference_may_be_one_that_is_not_counted(void **unused)
+{
+	struct world *world = world_new();
+
+	put_frame(world, 0, put_code(world, 0, "load", 1), 4, 1);
+	put(world, frame_at(0), put_code(world, 0, "load", 1) | 1);
+	put_shim(world, 1, 1);
+	put(world, frame_at(1) + 24, RAW_PYTHON_SHIM + 1);
+	walk(world);
+	assert_int_equal(world->raw.python_count, 1);
+	assert_false(world->raw.flags & RAW_STACK_PYTHON_CUT);
+	check(world, 0, "load /srv/app.py:7 entry");
+	world_free(world);
+}
+
+/* The first of two shims is the one on the stack of C: the other one ends the chain of the thread. */
+static void where_its_call_is_on_the_stack_is_told(void **unused)
+{
+	struct world *world = world_new();
+
+	put_frame(world, 0, put_code(world, 0, "load", 1), 4, 1);
+	put_shim(world, 1, 2);
+	put_frame(world, 2, put_code(world, 1, "main", 1), 4, 3);
+	put_shim(world, 3, 4);
+	put_shim(world, 4, 4);
+	walk(world);
+	assert_int_equal(world->raw.python_count, 2);
+	assert_int_equal(raw_python_call(world->raw.python[0].flags), frame_at(1) - BASE);
+	assert_int_equal(raw_python_call(world->raw.python[1].flags), frame_at(3) - BASE);
+	assert_int_equal(raw_python_entry(BASE - 8, BASE), RAW_PYTHON_ENTRY);
+	assert_int_equal(raw_python_entry(UINT64_MAX, BASE), RAW_PYTHON_ENTRY);
 	world_free(world);
 }
 
@@ -298,6 +333,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_are_told_with_their_lines),
+		cmocka_unit_test(a_reference_may_be_one_that_is_not_counted),
+		cmocka_unit_test(where_its_call_is_on_the_stack_is_told),
 		cmocka_unit_test(a_thread_that_is_not_there_has_none),
 		cmocka_unit_test(what_is_no_code_ends_the_chain),
 		cmocka_unit_test(a_chain_without_an_end_is_cut),
