@@ -32,7 +32,6 @@
 #define SHORT_NS    10000000ull /* so much of short waits makes one stack */
 #define SECOND_BITS 30		/* of ns: a second, nearly */
 #define STACK_LEAST 2048
-#define NAPS	    (1u << 14)
 #define NAP_OLD_NS  10000000000ull /* nothing was heard of it: its thread may have ended */
 #define NAP_KERNEL  (1u << 30)	   /* its storage has the kernel's stack */
 #define NAP_WORK    (1u << 31)	   /* a task work was asked for, and has not run */
@@ -61,7 +60,12 @@ struct nap {
  * By the low bits of the ids of threads. Who finds its place taken has its nap in its storage, which takes longer. At the
  * end of a system call without sleep there is nothing to do but to compare, and most calls are such.
  */
-struct nap naps[NAPS] SEC(".bss.naps");
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RAW_STACK_NAPS);
+	__type(key, __u32);
+	__type(value, struct nap);
+} naps SEC(".maps");
 
 struct sleeper {
 	struct nap nap;
@@ -175,9 +179,12 @@ static __u32 kernel_stack(struct task_struct *task, __u64 *to)
 
 /* ------------------------------------------------------------------ naps */
 
+/* Its place, which may be another thread's. */
 static struct nap *nap_place(struct task_struct *task)
 {
-	return &naps[(__u32)task->pid & (NAPS - 1)];
+	__u32 at = (__u32)task->pid & control.nap_mask;
+
+	return bpf_map_lookup_elem(&naps, &at);
 }
 
 static int nap_is_free(const struct nap *nap, __u64 now_ns)
@@ -199,7 +206,7 @@ static struct nap *nap_find(struct task_struct *task)
 	struct nap *nap = nap_place(task);
 	struct sleeper *sleeper;
 
-	if (nap->pid == (__u32)task->pid)
+	if (nap && nap->pid == (__u32)task->pid)
 		return nap;
 	sleeper = bpf_task_storage_get(&sleepers, task, 0, 0);
 	return sleeper ? &sleeper->nap : NULL;
@@ -211,12 +218,12 @@ static struct nap *nap_make(struct task_struct *task, __u64 now_ns)
 	struct nap *nap = nap_place(task);
 	struct sleeper *sleeper;
 
-	if (nap->pid == (__u32)task->pid)
+	if (nap && nap->pid == (__u32)task->pid)
 		return nap;
 	sleeper = bpf_task_storage_get(&sleepers, task, 0, 0);
 	if (sleeper && sleeper->nap.begin_ns)
 		return &sleeper->nap;
-	if (!nap_is_free(nap, now_ns))
+	if (!nap || !nap_is_free(nap, now_ns))
 		return sleeper ? &sleeper->nap : NULL;
 	nap_take(nap, task);
 	return nap;
@@ -571,7 +578,7 @@ int on_exit(__u64 *args)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct nap *nap = nap_place(task);
 
-	if (nap->pid != (__u32)task->pid)
+	if (!nap || nap->pid != (__u32)task->pid)
 		nap = nap_make(task, bpf_ktime_get_ns());
 	if (!nap || !nap->begin_ns)
 		return 0;
@@ -589,9 +596,10 @@ SEC("tp_btf/sched_process_fork")
 int on_fork(__u64 *args)
 {
 	struct task_struct *parent = (void *)args[0], *child = (void *)args[1];
+	struct nap *nap = nap_place(child);
 
-	if (nap_place(child)->pid == (__u32)child->pid)
-		nap_take(nap_place(child), child); /* of an earlier thread with this id */
+	if (nap && nap->pid == (__u32)child->pid)
+		nap_take(nap, child); /* of an earlier thread with this id */
 	if (child->tgid != parent->tgid)
 		python_fork(parent->tgid, child->tgid);
 	(void)bpf_task_storage_get(&sleepers, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);

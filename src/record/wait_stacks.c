@@ -49,6 +49,7 @@
 #define SOON_MS		  2   /* after a Python began, as it maps its library a little later */
 #define SOON_LOOKS	  12  /* so many times */
 #define RING_LEAST	  (256u << 10)
+#define NAP_BYTES	  64u
 #define PYTHON_BYTES	  168u /* that an entry of these maps takes, about */
 #define CODE_BYTES	  80u
 #define RING_MOST	  (4u << 20)
@@ -519,6 +520,8 @@ static void leave_out(struct bpf_object *object, const char *name)
 static void size_maps(struct wait_stacks *stacks)
 {
 	bpf_parts_size(stacks->object, "ring", stacks->keep_bytes / 4, RING_LEAST, RING_MOST);
+	bpf_parts_size(stacks->object, "naps", stacks->keep_bytes / 16 / NAP_BYTES, 1024,
+		       RAW_STACK_NAPS);
 	bpf_parts_size(stacks->object, "pythons", stacks->keep_bytes / 16 / PYTHON_BYTES, 256,
 		       RAW_PYTHON_PROCESSES);
 	bpf_parts_size(stacks->object, "python_codes", stacks->keep_bytes / 4 / CODE_BYTES, 2048,
@@ -581,11 +584,13 @@ static int prepare(struct wait_stacks *stacks, uint64_t min_ns, struct err *err)
 {
 	struct bpf_map *ring = bpf_object__find_map_by_name(stacks->object, "ring");
 	struct bpf_map *pythons = bpf_object__find_map_by_name(stacks->object, "pythons");
+	struct bpf_map *naps = bpf_object__find_map_by_name(stacks->object, "naps");
 
 	stacks->control = bpf_parts_map(stacks->object, sizeof(*stacks->control));
-	if (!stacks->control || !ring || !pythons)
+	if (!stacks->control || !ring || !pythons || !naps)
 		return err_set(err, -EINVAL, "the data of the BPF program cannot be mapped");
 	stacks->pythons_fd = bpf_map__fd(pythons);
+	stacks->control->nap_mask = bpf_map__max_entries(naps) - 1; /* a power of two, less one */
 	stacks->control->min_ns = min_ns;
 	stacks->control->is_lean = stacks->is_lean;
 	stacks->control->long_ns = LONG_NS;

@@ -16,6 +16,7 @@
 #define RAW_STACK_PAGE	 4096  /* what is copied at once */
 #define RAW_STACK_REGS	 33    /* by their numbers in DWARF: up to the program counter of arm64 */
 #define RAW_STACK_KERNEL 32    /* functions of the kernel, innermost first */
+#define RAW_STACK_NAPS	 16384 /* places for threads that sleep, at most; a power of two */
 #define RAW_STACK_ROOMS	 4     /* task works that copy a stack at once; a power of two */
 #define RAW_STACK_COMPAT 1     /* of a 32-bit program: its registers are of no use */
 #define RAW_STACK_FAULT \
@@ -81,10 +82,10 @@ struct raw_stack_control {
 	__u32 looks;   /* enum raw_looks, of the iterator */
 	__u32 recorder_tgid;
 	__u32 wake_bytes;
-	__u32 is_lean;	 /* the end of no system call is seen */
-	__u64 long_ns;	 /* lean: a stack is asked for of who sleeps longer, */
-	__u32 long_left; /* of so many of them */
-	__u32 pad;
+	__u32 is_lean;		      /* the end of no system call is seen */
+	__u64 long_ns;		      /* lean: a stack is asked for of who sleeps longer, */
+	__u32 long_left;	      /* of so many of them */
+	__u32 nap_mask;		      /* places for threads that sleep, less one */
 	__u64 rooms[RAW_STACK_ROOMS]; /* 1 = taken; of the program alone */
 };
 
