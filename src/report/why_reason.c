@@ -62,6 +62,8 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 		"it alone woke up and ran when %C() had timed out and was not called again",
 	[WHY_REASON_TIMED_OUT] = "it %B when %C() had timed out and was not called again",
 	[WHY_REASON_FOUND_LATE] = "it %B when %C() had timed out and still found something",
+	[WHY_REASON_FOUND_NEXT] =
+		"it %B after %C() had timed out, and the next %C() found something at once",
 	[WHY_REASON_SLEEPS_ENDED] = "it alone %D as %# equal sleeps in %C() ended, %M",
 	[WHY_REASON_TIMEOUTS_ENDED] = "it alone %D as %# equal time-outs in %C() ended, %M",
 	[WHY_REASON_FILE_SLEEPS_ENDED] = "it alone %D as %# equal sleeps in %C() ended, %P",

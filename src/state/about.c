@@ -108,6 +108,12 @@ static bool is_lock_command(uint32_t command)
 	       command == 38;
 }
 
+/* F_GETLK, that of 64 bits, and of open files: who has it? */
+static bool is_lock_question(uint32_t command)
+{
+	return command == 5 || command == 12 || command == 36;
+}
+
 /* The descriptor of the file that the call looks into, changes, or maps for others. */
 static int64_t content_fd(const struct call *call, const uint64_t *args)
 {
@@ -129,6 +135,7 @@ uint32_t about_of_call(const struct state *state, const struct thread *thread, i
 {
 	const struct call *call = call_of(state, thread);
 	const struct object *object;
+	uint32_t channel;
 
 	switch (call->kind) {
 	case CALL_OPEN:
@@ -144,11 +151,23 @@ uint32_t about_of_call(const struct state *state, const struct thread *thread, i
 		/* fall through */
 	case CALL_CONNECT:
 		return about_path(state, thread);
+	case CALL_SEM:
+	case CALL_MSG:
+	case CALL_IPC:
+	case CALL_PENDING:
+		return channel_of_call(state, thread);
 	case CALL_FD:
+		channel = call->moves ? channel_of_call(state, thread) : 0;
+		if (channel)
+			return channel;
 		return asked_about_content(state, thread, content_fd(call, thread->call_args));
 	case CALL_NAME:
 		return about_object(state, thread, (int64_t)thread->call_args[0]);
 	case CALL_FCNTL:
+		if (is_lock_question((uint32_t)thread->call_args[1])) {
+			object = fds_find(state, thread, (int32_t)thread->call_args[0]);
+			return object ? about_file(state, object) | WORD_CHANNEL : 0;
+		}
 		if (!is_lock_command((uint32_t)thread->call_args[1]))
 			return 0;
 		/* fall through */
@@ -191,6 +210,11 @@ uint32_t about_result(struct state *state, const struct thread *thread, int64_t 
 			       : 0;
 	case CALL_WAIT:
 		return found_no_child(state, thread, call, ret) ? WORD_VAIN : 0;
+	case CALL_IPC: /* SETVAL and SETALL */
+		return strcmp(call->name, "semctl") == 0 && ((uint32_t)thread->call_args[2] == 16 ||
+							     (uint32_t)thread->call_args[2] == 17)
+			       ? WORD_MADE
+			       : 0;
 	case CALL_POLL:
 	case CALL_EPOLL:
 		return ret == 0 ? WORD_VAIN : 0;

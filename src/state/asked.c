@@ -30,6 +30,8 @@ uint32_t asked_about_both(const struct state *state, uint32_t from, uint32_t to)
 /* Devices, and what the kernel makes up as it is read: nobody writes there for who looks. */
 static bool is_made_up(const char *name)
 {
+	if (word_is_of_process(name))
+		return false; /* its end is seen there */
 	return strncmp(name, "/dev/", strlen("/dev/")) == 0
 		       ? strncmp(name, "/dev/shm/", strlen("/dev/shm/")) != 0
 		       : strncmp(name, "/proc/", strlen("/proc/")) == 0 ||
@@ -193,7 +195,7 @@ static void amend_about(struct thread *thread, uint32_t about)
 
 	for (uint32_t i = track->count; i > track->base && i + BACK > track->count; i--) {
 		uint32_t was = track_at(track, i - 1)->word;
-		uint32_t word = was & ~(((1u << WORD_ABOUT_BITS) - 1) << WORD_ABOUT_SHIFT);
+		uint32_t word = was & ~(WORD_ABOUT | WORD_CHANNEL);
 
 		if (word_kind(was) == WORD_SYSCALL || word_kind(was) == WORD_BLOCKED)
 			return;

@@ -74,11 +74,13 @@ enum call_kind {
 	CALL_EPOLL, /* epoll_wait: argument 0 names the set */
 	CALL_EPOLL_CTL,
 	CALL_FUTEX,
-	CALL_WAIT,   /* for a child */
-	CALL_KILL,   /* signal in argument 'arg' */
-	CALL_SIGNAL, /* for a signal */
-	CALL_SEM,    /* System V semaphores */
-	CALL_MSG,    /* System V message queues */
+	CALL_WAIT,    /* for a child */
+	CALL_KILL,    /* signal in argument 'arg' */
+	CALL_SIGNAL,  /* for a signal */
+	CALL_SEM,     /* System V semaphores */
+	CALL_MSG,     /* System V message queues */
+	CALL_IPC,     /* looks at one of these, or changes it, and does not wait */
+	CALL_PENDING, /* looks for signals */
 	CALL_CLOSE,
 	CALL_CLOSE_RANGE,
 	CALL_DUP,
@@ -104,6 +106,14 @@ struct call {
 	 */
 	uint8_t exec_arg;
 	uint32_t exec_bits;
+	uint8_t moves; /* enum moves, of CALL_FD */
+};
+
+/* What a call does to a pipe or a socket. */
+enum moves {
+	MOVES_NOTHING,
+	MOVES_OUT, /* it takes out what came, or looks whether any did */
+	MOVES_IN,
 };
 
 #define EXEC_UNKNOWN 7
@@ -116,6 +126,9 @@ struct object {
 	uint64_t since_ns; /* when it got this name; 0 = before the recording */
 	uint64_t call_ns;  /* when the call began that made it with another one; 0 = not known */
 	uint32_t pair;	   /* index of that: the other end; 0 = not known */
+	uint32_t channels
+		[2]; /* as channel.c found them for channels_of, a name; by what it does to them */
+	uint32_t channels_of;
 };
 
 #define POLL_TOLD 32 /* of poll and select the recorder tells so many at most */
@@ -775,6 +788,8 @@ void pressure_at_end(struct state *state);
 int32_t about_process(const struct call *call, const uint64_t *args);
 /* Which file, process or futex the call under way is about, as the argument of WORD_USER. */
 uint32_t about_of_call(const struct state *state, const struct thread *thread, int64_t ret);
+/* channel.c: WORD_CHANNEL and which one, of a call that is about no file; 0 = none, or not known. */
+uint32_t channel_of_call(const struct state *state, const struct thread *thread);
 /* What a call that did not fail found or did, as the argument of WORD_USER. */
 uint32_t about_result(struct state *state, const struct thread *thread, int64_t ret);
 

@@ -50,9 +50,28 @@ static size_t last_part_of(const char *name, size_t *bytes)
 	return start;
 }
 
+/* The bytes of "/proc/PID" in front of another name; 0 = it is not of a process. */
+static size_t process_part(const char *name)
+{
+	const size_t folder = strlen("/proc/");
+	size_t digits;
+
+	if (strncmp(name, "/proc/", folder) != 0)
+		return 0;
+	digits = strspn(name + folder, "0123456789");
+	return digits && name[folder + digits] == '/' ? folder + digits : 0;
+}
+
+bool word_is_of_process(const char *name)
+{
+	return process_part(name);
+}
+
 uint32_t word_about_name(const char *name, bool last_part)
 {
-	size_t bytes = strlen(name), i = last_part ? last_part_of(name, &bytes) : 0;
+	size_t part = last_part ? process_part(name) : 0;
+	size_t bytes = part ? part : strlen(name);
+	size_t i = last_part ? last_part_of(name, &bytes) : 0;
 	uint64_t hash = bytes != 0;
 
 	for (; i < bytes; i++)

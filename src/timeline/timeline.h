@@ -64,8 +64,10 @@ enum word_kind {
 
 #define WORD_COMPAT (1u << 16) /* WORD_SYSCALL: number of the 32-bit table */
 #define WORD_FAULT  (1u << 26) /* WORD_USER, _RUN, _SYSCALL: a page fault was taken as it began */
-#define WORD_ERRORS 0xfffu     /* WORD_USER: errno */
-#define WORD_VAIN   (1u << 12) /* WORD_USER: the call that just ended looked, and found nothing new */
+#define WORD_ERRORS 0x7ffu     /* WORD_USER: errno */
+/* WORD_USER: it was about a channel, where what one puts in another one takes out: see word_was_channel() */
+#define WORD_CHANNEL (1u << 11)
+#define WORD_VAIN    (1u << 12) /* WORD_USER: the call that just ended looked, and found nothing new */
 /* WORD_USER: the call was asked to open a file, or to make it; or mapped one to write; or closed a copy of a descriptor */
 #define WORD_MADE (1u << 13)
 #define WORD_EMPTIED \
@@ -155,9 +157,10 @@ static inline uint32_t word_about_futex(uint64_t address)
 
 /*
  * The same of a name: the whole of it, or the last part of a path or an address, since another process
- * may come to its folder in another way.
+ * may come to its folder in another way. What is in the folder of a process in /proc is that folder.
  */
 uint32_t word_about_name(const char *name, bool last_part);
+bool word_is_of_process(const char *name); /* in that folder */
 
 /* Of two such: half of the bits of each. Any one of them is among them, if word_is_among() says so. */
 static inline uint32_t word_half(uint32_t about)
@@ -181,12 +184,28 @@ static inline bool word_is_among(uint32_t about, uint32_t both)
 	return word_half(about) == bits >> half || word_half(about) == (bits & ((1u << half) - 1));
 }
 
+#define WORD_ABOUT (((1u << WORD_ABOUT_BITS) - 1) << WORD_ABOUT_SHIFT)
+
 /* The same of the call that ended as 'word' began; 0 = not told. */
 static inline uint32_t word_was_about(uint32_t word)
 {
-	return word_kind(word) == WORD_USER
-		       ? word & ((1u << WORD_ABOUT_BITS) - 1) << WORD_ABOUT_SHIFT
+	return word_kind(word) == WORD_USER && !(word & WORD_CHANNEL) ? word & WORD_ABOUT : 0;
+}
+
+/*
+ * The pipe, the direction of a socket, the queue or the semaphores that the call was about, WORD_CHANNEL and a
+ * few bits: the same for who puts in and for who takes out. 0 = it was about none, or that is not told.
+ */
+static inline uint32_t word_was_channel(uint32_t word)
+{
+	return word_kind(word) == WORD_USER && word & WORD_CHANNEL
+		       ? word & (WORD_ABOUT | WORD_CHANNEL)
 		       : 0;
+}
+
+static inline uint32_t word_was_what(uint32_t word)
+{
+	return word_was_about(word) | word_was_channel(word);
 }
 
 /* EINTR, and what calls that a signal interrupts return inside the kernel (include/linux/errno.h) */

@@ -4,20 +4,26 @@
  * usage: file-changes FOLDER
  *
  * Each asker looks at its own file in the folder every 20 ms, by stat(), fstat(), pread() or readlink(), until that has changed.
- * Its doer computes, or sleeps, and changes it after about 600 ms. Prints "WAY ASKER DOER" for each; DOER is 0 where
+ * Its doer computes, or sleeps, and changes it after about 600 ms. Some look at a pipe or semaphores, and some wait for
+ * a pipe with a limit: then the doer writes while the asker does not wait, but for a lock. Prints "WAY ASKER DOER" for each; DOER is 0 where
  * nobody changes the file, and the asker gives up. No name of a file looks like one of the two of a rename to holdup,
  * which keeps a few bits of names.
  */
 #include <fcntl.h>
 #include <linux/io_uring.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -36,12 +42,22 @@ struct way {
 	const char *name;
 	void (*change)(const char *path); /* NULL = nobody does */
 	bool (*look)(const char *path, int fd);
+	bool waits; /* to look takes as long as to sleep */
+};
+
+/* The asker does not wait for the pipe: it is 'between', or at the lock. */
+struct gap {
+	pthread_mutex_t lock;
+	atomic_bool between;
 };
 
 static atomic_int *shared; /* memory of a file that both have mapped, */
 static char *mapped;	   /* the same of who changes that */
 static atomic_int word;	   /* that another process writes */
 static pid_t asker;
+static int ends[2], others[2]; /* pipes of a pair; nobody waits for the second one */
+static int semaphores;
+static struct gap *gap; /* of a pair */
 
 static void path_of(const char *path, const char *suffix, char *out, size_t bytes)
 {
@@ -136,11 +152,11 @@ static void copies(const char *path)
 
 static void splices(const char *path)
 {
-	int ends[2], to = open(path, O_WRONLY);
+	int fds[2], to = open(path, O_WRONLY);
 
-	(void)!pipe(ends);
-	(void)!write(ends[1], CONTENT CONTENT, 20);
-	(void)!splice(ends[0], NULL, to, NULL, 20, 0);
+	(void)!pipe(fds);
+	(void)!write(fds[1], CONTENT CONTENT, 20);
+	(void)!splice(fds[0], NULL, to, NULL, 20, 0);
 }
 
 static void *ring_part(int ring, size_t bytes, uint64_t what)
@@ -189,6 +205,33 @@ static void from_outside(const char *path)
 
 	(void)path;
 	(void)!process_vm_writev(asker, &ours, 1, &theirs, 1, 0);
+}
+
+static void puts_in(const char *path)
+{
+	(void)path;
+	(void)!write(ends[1], "x", 1);
+}
+
+static void raises(const char *path)
+{
+	struct sembuf up = { .sem_op = 1 };
+
+	(void)path;
+	(void)semop(semaphores, &up, 1);
+}
+
+static void puts_in_between(const char *path)
+{
+	struct timespec pause = { .tv_nsec = 1000000 };
+
+	(void)path;
+	(void)pthread_mutex_lock(&gap->lock);
+	while (!gap->between)
+		(void)nanosleep(&pause, NULL);
+	(void)!write(others[1], "y", 1);
+	(void)!write(ends[1], "x", 1);
+	(void)pthread_mutex_unlock(&gap->lock);
 }
 
 /* -------------------------------------------------------------------- looks */
@@ -254,6 +297,53 @@ static bool word_is_set(const char *path, int fd)
 	return word;
 }
 
+static bool has_bytes(const char *path, int fd)
+{
+	int bytes = 0;
+
+	(void)path, (void)fd;
+	return ioctl(ends[0], FIONREAD, &bytes) == 0 && bytes;
+}
+
+static bool is_raised(const char *path, int fd)
+{
+	(void)path, (void)fd;
+	return semctl(semaphores, 0, GETVAL) > 0;
+}
+
+/* Behind a time-out: what a program does between two waits, and what comes meanwhile the next one finds. */
+static bool found_or_passed(int found)
+{
+	char byte;
+
+	if (found > 0)
+		return read(ends[0], &byte, 1) == 1;
+	gap->between = true;
+	(void)pthread_mutex_lock(&gap->lock);
+	(void)pthread_mutex_unlock(&gap->lock);
+	gap->between = false;
+	return false;
+}
+
+static bool polls(const char *path, int fd)
+{
+	struct pollfd in = { .fd = ends[0], .events = POLLIN };
+
+	(void)path, (void)fd;
+	return found_or_passed(poll(&in, 1, LOOK_US / 1000));
+}
+
+static bool selects(const char *path, int fd)
+{
+	struct timeval limit = { .tv_usec = LOOK_US };
+	fd_set in;
+
+	(void)path, (void)fd;
+	FD_ZERO(&in);
+	FD_SET(ends[0], &in);
+	return found_or_passed(select(ends[0] + 1, &in, NULL, NULL, &limit));
+}
+
 static const struct way ways[] = {
 	{ "opens-empty", empties, has_other_size },
 	{ "truncate", truncates, has_other_size },
@@ -270,6 +360,11 @@ static const struct way ways[] = {
 	{ "mapping", by_mapping, reads_other },
 	{ "shared-memory", in_shared_memory, is_set },
 	{ "process_vm_writev", from_outside, word_is_set },
+	{ "fionread", puts_in, has_bytes },
+	{ "semctl", raises, is_raised },
+	{ "next-poll", puts_in_between, polls, true },
+	{ "next-select", puts_in_between, selects, true },
+	{ "no-poll", NULL, polls, true },
 	{ "nobody", NULL, has_other_size },
 	{ "nobody-but-mapped", NULL, reads_other },
 };
@@ -312,12 +407,26 @@ static void ask(const struct way *way, const char *path)
 	(void)prctl(PR_SET_NAME, "asker");
 	if (strcmp(way->name, "shared-memory") == 0)
 		shared = map_file(path, PROT_READ);
-	for (int i = 0; i < looks && !way->look(path, fd); i++)
-		pause_us(LOOK_US);
+	for (int i = 0; i < looks && !way->look(path, fd); i++) {
+		if (!way->waits)
+			pause_us(LOOK_US);
+	}
 	/* It goes on with something else. */
 	fd = open("/dev/null", O_WRONLY);
 	(void)!write(fd, "done", 4);
 	_exit(EXIT_SUCCESS);
+}
+
+static void share(void)
+{
+	pthread_mutexattr_t attr;
+
+	gap = mmap(NULL, sizeof(*gap), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	(void)pthread_mutexattr_init(&attr);
+	(void)pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	(void)pthread_mutex_init(&gap->lock, &attr);
+	(void)!pipe(ends);
+	(void)!pipe(others);
 }
 
 static void begin_pair(const struct way *way, const char *folder)
@@ -336,6 +445,7 @@ static void begin_pair(const struct way *way, const char *folder)
 		path_of(path, ".link", link, sizeof(link));
 		(void)!symlink(path, link);
 	}
+	share();
 	asker = fork();
 	if (asker == 0)
 		ask(way, path);
@@ -350,9 +460,11 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	semaphores = semget(IPC_PRIVATE, 1, 0600);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		begin_pair(&ways[i], argv[1]);
 	while (wait(NULL) > 0)
 		;
+	(void)semctl(semaphores, 0, IPC_RMID);
 	return 0;
 }

@@ -733,16 +733,23 @@ const char *asks_describe(struct query *query, uint32_t slot, uint32_t index, ui
 
 static bool find_answer(const struct asking *asking, struct answer *out_answer)
 {
-	const struct doing doing = { .query = asking->query,
-				     .slot = asking->slot,
-				     .asker = asking->asker,
-				     .asked = asking->asked,
-				     .until_gone = asking->until_gone,
-				     .exact = asking->until_gone,
-				     .others = asking->is_process,
-				     .from_ns = asking->vain_ns,
-				     .to_ns = asking->got_ns };
+	struct doing doing = { .query = asking->query,
+			       .slot = asking->slot,
+			       .asker = asking->asker,
+			       .asked = asking->asked,
+			       .until_gone = asking->until_gone,
+			       .exact = asking->until_gone,
+			       .others = asking->is_process,
+			       .from_ns = asking->vain_ns,
+			       .to_ns = asking->got_ns };
 
+	struct question found = { .about = doing.asked.about };
+
+	if (!asking->is_process && asking->got_ns && !asking->until_gone &&
+	    asking->asker == SLOT_NONE) {
+		asks_found(asking->query, asking->slot, asking->got_ns, &found);
+		doing.asked.channel = found.channel;
+	}
 	if (!asks_find_doer(&doing, out_answer))
 		return false;
 	out_answer->call = asks_name(asking->query, asking->asked.call);

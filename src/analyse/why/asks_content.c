@@ -17,6 +17,7 @@
  * What is written through a mapping is not seen. Where nobody changed any of the files by a call, a relative
  * that has one of them mapped to write to, and alone changed what it did as the last sleep ended, did (naps.c).
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,14 @@
 	" write writev pwrite64 pwritev pwritev2 ftruncate truncate fallocate sendfile sendfile64 " \
 	"copy_file_range splice utimensat rename renameat renameat2 io_uring_enter chmod fchmod fchmodat "
 #define CALLS_LIST " getdents getdents64 "
+/* What is in a pipe, a socket or a queue, or the value of semaphores, is looked at, */
+#define CALLS_PEEK " fcntl fcntl64 ioctl semctl msgctl shmctl rt_sigpending "
+/* and changed. */
+#define CALLS_MOVE                                                                              \
+	" read readv recvfrom recvmsg recvmmsg recv write writev sendto sendmsg sendmmsg send " \
+	"sendfile sendfile64 semop semtimedop semctl msgsnd msgrcv shmat "
+#define CALLS_LOCK_FILE " fcntl fcntl64 "
+#define CALLS_SIGNAL	" kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo "
 #define CALLS_NAME                                                                                      \
 	" mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 link linkat symlink symlinkat " \
 	"mknod mknodat "
@@ -54,6 +63,17 @@
 bool asks_sees_content(struct query *query, uint32_t call)
 {
 	return asks_is_among(CALLS_SEE, asks_name(query, call));
+}
+
+uint32_t asks_seen(struct query *query, uint32_t call, uint32_t word)
+{
+	if (asks_sees_content(query, call))
+		return word_was_about(word);
+	return word_was_channel(word) > WORD_CHANNEL &&
+			       asks_is_among(CALLS_PEEK, asks_name(query, call)) &&
+			       !word_has(word, WORD_MADE)
+		       ? word_was_channel(word)
+		       : 0;
 }
 
 /* -------------------------------------------------------------------- who changed it */
@@ -128,6 +148,16 @@ static void count_strange(struct changed *changed, uint32_t slot, uint32_t about
 	changed->strange_count++;
 }
 
+/* Is one of the files a channel as well, or none, as that one? */
+static bool looks_at_such(const struct asks_looks *looks, uint32_t about)
+{
+	for (uint32_t i = 0; i < looks->file_count; i++) {
+		if (!((looks->files[i].about ^ about) & WORD_CHANNEL))
+			return true;
+	}
+	return false;
+}
+
 /* Is it a folder that is listed? */
 static bool is_list(const struct asks_looks *looks, uint32_t file)
 {
@@ -155,21 +185,40 @@ static void name_ended(struct changed *changed, uint32_t slot, uint32_t call, ui
 	}
 }
 
+/* What a call of another thread has changed, as asks_seen(); 0 = nothing that is told. */
+static uint32_t changed_by(const char *name, uint32_t word)
+{
+	uint32_t about = word_was_about(word);
+
+	if (word_error(word))
+		return 0;
+	if (word_was_channel(word))
+		return asks_is_among(CALLS_MOVE, name) &&
+				       (word_has(word, WORD_MADE) || strcmp(name, "semctl") != 0)
+			       ? word_was_channel(word)
+			       : 0;
+	if (about && asks_is_among(CALLS_LOCK_FILE, name))
+		return about | WORD_CHANNEL;
+	if (about && asks_is_among(CALLS_SIGNAL, name))
+		return word_found_nothing(word) ? 0 : about | WORD_CHANNEL;
+	return word_emptied(word) || asks_is_among(CALLS_CHANGE, name) ? about : 0;
+}
+
 /* A call of another thread has ended as 'word' says. */
 static void change_ended(struct changed *changed, uint32_t slot, uint32_t call, uint64_t call_ns,
 			 const struct tl_interval *in)
 {
 	const struct asks_looks *looks = changed->looks;
 	const char *name = asks_name(looks->query, call);
-	uint32_t about = word_was_about(in->word);
+	uint32_t about = changed_by(name, in->word);
 	bool rename = strncmp(name, "rename", strlen("rename")) == 0;
 
 	if (changed->has_lists)
 		name_ended(changed, slot, call, call_ns, in);
-	if (!about || word_error(in->word) ||
-	    !(word_emptied(in->word) || asks_is_among(CALLS_CHANGE, name)))
+	if (!about)
 		return;
-	count_strange(changed, slot, about, in->start_ns);
+	if (looks_at_such(looks, about))
+		count_strange(changed, slot, about, in->start_ns);
 	for (uint32_t i = 0; i < looks->file_count; i++) {
 		uint32_t file = looks->files[i].about;
 
@@ -207,6 +256,25 @@ static bool look_at_thread(struct changed *changed, uint32_t slot)
 	return true;
 }
 
+/* Its end changes what its files in /proc say. */
+static void look_at_end(struct changed *changed, uint32_t slot)
+{
+	const struct asks_looks *looks = changed->looks;
+	const struct tl_thread *thread = looks->query->tl->threads[slot];
+	char folder[32];
+	uint32_t about;
+
+	if (!thread->died || thread->tid != thread->tgid || thread->death_ns <= looks->from_ns ||
+	    thread->death_ns > changed->to_ns)
+		return;
+	snprintf(folder, sizeof(folder), "/proc/%d", thread->tgid);
+	about = word_about_name(folder, true);
+	for (uint32_t i = 0; i < looks->file_count; i++) {
+		if (looks->files[i].about == about && thread->death_ns < looks->files[i].got_ns)
+			file_changed(changed, i, slot, 0, thread->death_ns);
+	}
+}
+
 static bool look_at_others(struct changed *changed)
 {
 	const struct asks_looks *looks = changed->looks;
@@ -220,6 +288,7 @@ static bool look_at_others(struct changed *changed)
 			continue;
 		if (asks_runs(query)->looks++ >= ASKS_LOOKS_MAX || !look_at_thread(changed, i))
 			return false;
+		look_at_end(changed, i);
 	}
 	return true;
 }
@@ -310,7 +379,7 @@ static bool judge_changed(const struct changed *changed, struct answer *out_answ
 		.time_ns = best->time_ns,
 		.call = asks_name(query, file->call),
 		.about = name_of(looks, file->about),
-		.by = asks_name(query, best->call),
+		.by = best->call ? asks_name(query, best->call) : "",
 		.naps = looks->naps,
 		.until_changed = true,
 	};
@@ -472,7 +541,7 @@ static bool may_be_untold(struct content_loop *loop, uint32_t call)
 static bool content_end(struct content_loop *loop, const struct tl_interval *in)
 {
 	struct query *query = loop->query;
-	uint32_t call = loop->call;
+	uint32_t call = loop->call, about;
 
 	loop->call = 0;
 	if (!call || call == loop->at.nap.in)
@@ -480,10 +549,9 @@ static bool content_end(struct content_loop *loop, const struct tl_interval *in)
 	loop->did = true;
 	if (word_error(in->word))
 		return true;
-	if (asks_sees_content(query, call) &&
-	    (word_was_about(in->word) || may_be_untold(loop, call)))
-		seen_add(&loop->at.now, word_was_about(in->word), call, loop->call_ns,
-			 in->start_ns);
+	about = asks_seen(query, call, in->word);
+	if (about || (asks_sees_content(query, call) && may_be_untold(loop, call)))
+		seen_add(&loop->at.now, about, call, loop->call_ns, in->start_ns);
 	return loop->aside || call_is(query, call, CALL_QUIET) ||
 	       call_is(query, call, CALL_LOOKS) ||
 	       (loop->by_child && call_is(query, call, CALL_SHELL));

@@ -15,9 +15,10 @@
 #define ASKS_LOOKS_MAX 2000000u
 
 struct question {
-	uint32_t call;	/* word; 0 = none */
-	uint32_t error; /* 0 = it found nothing */
-	uint32_t about; /* as word_was_about() */
+	uint32_t call;	  /* word; 0 = none */
+	uint32_t error;	  /* 0 = it found nothing */
+	uint32_t about;	  /* as word_was_about() */
+	uint32_t channel; /* as word_was_channel() */
 };
 
 /* Who may have changed the answer that 'slot' got? */
@@ -146,6 +147,13 @@ struct asks_runs {
 enum outcome asks_outcome(struct query *query, uint32_t call, uint32_t word);
 /* Is it known what may change that answer? */
 bool asks_has_reason(struct query *query, uint32_t call, uint32_t error);
+/* Does it take what has come, so that the next time is for something else? */
+bool asks_takes(struct query *query, uint32_t call);
+/*
+ * Fills in what the call that found something at last, and ended at 'got_ns', was about, as far as that is not known:
+ * or, of a channel, what was taken right behind it.
+ */
+void asks_found(struct query *query, uint32_t slot, uint64_t got_ns, struct question *asked);
 /* Does it look for a file, which may be there until it is not? */
 bool asks_may_go(struct query *query, uint32_t call);
 /* poll and its kin: they ask, but as often they sleep. */
@@ -207,6 +215,8 @@ bool asks_find_mapper(struct query *query, uint32_t slot, const struct missed *m
 		      uint32_t file, struct answer *out_answer);
 /* Does that call tell what is in a file, or how large or old it is? */
 bool asks_sees_content(struct query *query, uint32_t call);
+/* Of what a call that ended as 'word' tells, as word_was_about() or word_was_channel(); 0 = it looked at nothing, or it is not known. */
+uint32_t asks_seen(struct query *query, uint32_t call, uint32_t word);
 
 /* asks_child.c: did it little more than to sleep? That it had no CPU is not what it did. */
 bool asks_only_slept(struct query *query, uint32_t slot);

@@ -82,7 +82,7 @@ static void add_asks(struct query *query, uint32_t slot, struct process_asks *pr
 		process->asks[process->count++] = (struct ask){
 			.start_ns = calls.call_ns,
 			.end_ns = in.start_ns,
-			.what = { call, error, word_was_about(in.word) },
+			.what = { call, error, word_was_about(in.word), word_was_channel(in.word) },
 			.outcome = (uint8_t)outcome,
 		};
 	}
@@ -145,7 +145,8 @@ static size_t ended_by(const struct process_asks *process, uint64_t time_ns)
 static bool is_same(const struct question *one, const struct question *other)
 {
 	return one->call == other->call &&
-	       (!one->about || !other->about || one->about == other->about);
+	       (!one->about || !other->about || one->about == other->about) &&
+	       (!one->channel || !other->channel || one->channel == other->channel);
 }
 
 /* The next time that it is asked behind 'from'; the count = never. */

@@ -71,14 +71,14 @@ static void add_looks(struct query *query, uint32_t slot, struct process_looks *
 
 	asks_calls_begin(&calls, query, slot);
 	while (process->count < LOOKS_MAX && asks_calls_next(&calls, &in)) {
-		if (!word_was_about(in.word) || word_error(in.word) ||
-		    !asks_sees_content(query, calls.call))
+		uint32_t about = word_error(in.word) ? 0 : asks_seen(query, calls.call, in.word);
+
+		if (!about)
 			continue;
 		process->looks = vec_room(process->looks, process->count, &process->cap,
 					  sizeof(*process->looks));
 		process->looks[process->count++] =
-			(struct process_look){ calls.call_ns, in.start_ns, word_was_about(in.word),
-					       calls.call };
+			(struct process_look){ calls.call_ns, in.start_ns, about, calls.call };
 	}
 }
 

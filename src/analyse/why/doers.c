@@ -23,6 +23,8 @@
 /* A process that has ended is seen a moment before its last switch is. */
 #define DYING_NS 1000000u
 
+#define ENTRIES_BEHIND 64u /* of a track, up to where what came is taken */
+
 /* ---------------------------------------------------------- what can have changed the answer */
 
 enum by_what {
@@ -40,6 +42,8 @@ struct reason {
 	bool makes; /* of calls that open files, only those that may have made one */
 	bool named; /* both are about a path or an address, which may be told of one only */
 	bool kin;   /* only relatives count: it is shared by them alone, or is done all the time */
+	bool channel; /* both are about a pipe, a socket or the like, which may be told of one only */
+	bool self;    /* it was done to the process that asks */
 };
 
 #define CALLS_OPEN " open openat openat2 creat "
@@ -72,16 +76,16 @@ static const struct reason reasons[] = {
 	{ CALLS_LOCK, " close ", EAGAIN, BY_CALL, true, false, false, true },
 	{ CALLS_LOCK, "", EAGAIN, BY_END, false, false, false, false },
 	{ " fcntl fcntl64 ", CALLS_LOCK, EACCES, BY_CALL, true, false, false, false },
-	{ CALLS_READ, CALLS_WRITE, EAGAIN, BY_CALL, false, false, false, false },
-	{ CALLS_WRITE, CALLS_READ, EAGAIN, BY_CALL, false, false, false, false },
+	{ CALLS_READ, CALLS_WRITE, EAGAIN, BY_CALL, .channel = true },
+	{ CALLS_WRITE, CALLS_READ, EAGAIN, BY_CALL, .channel = true },
 	{ CALLS_WATCH, CALLS_WRITE " connect kill tgkill rt_sigqueueinfo ", NO_ERROR, BY_CALL,
-	  false, false, false, false },
+	  .channel = true },
 	{ " accept accept4 ", " connect ", EAGAIN, BY_CALL, false, false, false, false },
-	{ " semop semtimedop ", " semop semtimedop ", EAGAIN, BY_CALL, false, false, false, false },
-	{ " msgrcv ", " msgsnd ", ENOMSG, BY_CALL, false, false, false, false },
-	{ " msgsnd ", " msgrcv ", EAGAIN, BY_CALL, false, false, false, false },
-	{ " mq_timedreceive ", " mq_timedsend ", EAGAIN, BY_CALL, false, false, false, false },
-	{ " mq_timedsend ", " mq_timedreceive ", EAGAIN, BY_CALL, false, false, false, false },
+	{ " semop semtimedop ", " semop semtimedop semctl ", EAGAIN, BY_CALL, .channel = true },
+	{ " msgrcv ", " msgsnd ", ENOMSG, BY_CALL, .channel = true },
+	{ " msgsnd ", " msgrcv ", EAGAIN, BY_CALL, .channel = true },
+	{ " mq_timedreceive ", " mq_timedsend ", EAGAIN, BY_CALL, .same = true },
+	{ " mq_timedsend ", " mq_timedreceive ", EAGAIN, BY_CALL, .same = true },
 	{ " shmget ", " shmget ", ENOENT, BY_CALL, false, false, false, false },
 	{ " semget ", " semget ", ENOENT, BY_CALL, false, false, false, false },
 	{ " msgget ", " msgget ", ENOENT, BY_CALL, false, false, false, false },
@@ -89,7 +93,7 @@ static const struct reason reasons[] = {
 	{ " getxattr lgetxattr fgetxattr ", " setxattr lsetxattr fsetxattr ", ENODATA, BY_CALL,
 	  false, false, false, false },
 	{ " rmdir unlinkat ", CALLS_GO, ENOTEMPTY, BY_CALL, false, false, false, true },
-	{ " rt_sigtimedwait ", CALLS_KILL, EAGAIN, BY_CALL, false, false, false, false },
+	{ " rt_sigtimedwait ", CALLS_KILL, EAGAIN, BY_CALL, .self = true },
 	{ " futex futex_time64 futex_wait futex_waitv ", " futex futex_time64 futex_wake ",
 	  ETIMEDOUT, BY_CALL, false, false, true, true },
 	{ " memory ", " process_vm_writev ", NO_ERROR, BY_CALL, true, false, false, false },
@@ -238,8 +242,13 @@ static void doers_add(struct doers *doers, uint32_t slot, uint32_t call, uint64_
 /* Where it is known what was asked about, only what is about the same can have changed it. */
 static bool is_about(const struct doers *doers, uint32_t about)
 {
-	uint32_t asked = doers->doing->asked.about;
+	const struct doing *doing = doers->doing;
+	const struct tl_thread *thread = doing->query->tl->threads[doing->slot];
+	uint32_t asked = doing->asked.about;
 
+	if (doers->reason->self)
+		return about == word_about((uint64_t)thread->tgid) ||
+		       about == word_about((uint64_t)thread->tid);
 	return !doers->reason->same || !asked || asked == about;
 }
 
@@ -254,6 +263,20 @@ static bool is_named(const struct doers *doers, const char *call, uint32_t about
 		return !doers->doing->exact;
 	*out_named = rename ? word_is_among(asked, about) : asked == about;
 	return *out_named;
+}
+
+/* Of a pipe or a socket: where it is told which one, it is not another one, nor a file. *out_named: it is that one. */
+static bool is_of_channel(const struct doers *doers, uint32_t word, bool *out_named)
+{
+	uint32_t asked = doers->doing->asked.channel, channel = word_was_channel(word);
+
+	if (!doers->reason->channel || !asked)
+		return true;
+	/* Of its own, such as inotify's: nobody writes there. */
+	if (asked == WORD_CHANNEL)
+		return false;
+	*out_named = channel == asked;
+	return channel ? channel == asked : !word_was_about(word);
 }
 
 /* Is what was asked for the folder of that process in /proc? */
@@ -296,7 +319,9 @@ static void look_at_call(struct doers *doers, uint32_t slot, uint32_t call,
 	if (word_error(in->word) || in->start_ns <= doing->from_ns ||
 	    !asks_is_among(doers->reason->calls, name) ||
 	    !is_about(doers, word_was_about(in->word)) ||
-	    !is_named(doers, name, word_was_about(in->word), &named))
+	    !is_named(doers, name, word_was_about(in->word), &named) ||
+	    !is_of_channel(doers, in->word, &named) ||
+	    (strcmp(name, "semctl") == 0 && !word_has(in->word, WORD_MADE)))
 		return;
 	if (doers->reason->makes && asks_is_among(CALLS_OPEN, name) &&
 	    !word_has(in->word, WORD_MADE))
@@ -384,6 +409,39 @@ static bool is_for(const struct doing *doing, const struct reason *reason)
 		return false;
 	return doing->timed_out ? !reason->named || reason->kin
 				: reason->error == doing->asked.error;
+}
+
+bool asks_takes(struct query *query, uint32_t call)
+{
+	return asks_is_among(CALLS_READ " semop semtimedop msgrcv mq_timedreceive rt_sigtimedwait ",
+			     asks_name(query, call));
+}
+
+void asks_found(struct query *query, uint32_t slot, uint64_t got_ns, struct question *asked)
+{
+	struct tl_interval in;
+	struct tl_iter iter;
+	uint32_t call = 0;
+
+	tl_iter_thread(&iter, query->tl, slot, got_ns, query_known_ns(query, slot));
+	for (uint32_t i = 0; i < ENTRIES_BEHIND && tl_iter_entry(&iter, &in); i++) {
+		enum word_kind kind = word_kind(in.word);
+
+		if (kind == WORD_BLOCKED || kind == WORD_NONE || kind == WORD_UNCERTAIN)
+			return;
+		if (kind == WORD_SYSCALL)
+			call = word_plain(in.word);
+		if (kind != WORD_USER)
+			continue;
+		if (!asked->about && in.start_ns == got_ns)
+			asked->about = word_was_about(in.word);
+		asked->channel = word_was_channel(in.word);
+		if ((asked->channel && in.start_ns == got_ns) ||
+		    (call && asks_is_among(CALLS_READ, asks_name(query, call))))
+			return;
+		asked->channel = 0;
+		call = 0;
+	}
 }
 
 bool asks_find_doer(const struct doing *doing, struct answer *out_answer)

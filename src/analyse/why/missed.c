@@ -9,8 +9,9 @@
  * the thread had given up. Time-outs and sleeps are often multiples of each other; then that is no
  * rare case. Whoever did it ran just then, so it is inferred, and told as such, where
  *
- *	- the call found something, though its time was up: the only one did it that did what ends such a
- *	  wait between the time-out and the end of the call, as why_doers.c knows them,
+ *	- the call found something, though its time was up, or the next one did without a sleep: the only one did
+ *	  it that did what ends such a wait between the time-out and the end of the call, as why_doers.c knows
+ *	  them; of a pipe or a socket, only to that one, where it is told which one it was,
  *	- or the wait is in slices, two at least, as in why_slices.c, of a futex, which stands for something in
  *	  memory, and it is the only relative that woke one up at it between the time-out and when the waiter
  *	  went on,
@@ -108,21 +109,24 @@ static bool find_doer(struct query *query, uint32_t slot, const struct missed *m
 {
 	uint64_t address = 0;
 	bool is_futex = query_futex(query, &missed->last, &address);
-	const struct doing doing = { .query = query,
-				     .slot = slot,
-				     .asker = SLOT_NONE,
-				     .asked = { .call = missed->last.in,
-						.about = is_futex ? word_about_futex(address) : 0 },
-				     .exact = is_futex,
-				     .timed_out = true,
-				     .from_ns = missed->last.woken_ns,
-				     .to_ns = until_ns };
+	struct doing doing = { .query = query,
+			       .slot = slot,
+			       .asker = SLOT_NONE,
+			       .asked = { .call = missed->last.in,
+					  .about = is_futex ? word_about_futex(address) : 0 },
+			       .exact = is_futex,
+			       .timed_out = true,
+			       .from_ns = missed->last.woken_ns,
+			       .to_ns = until_ns };
 
+	if (missed->found_ns && !is_futex)
+		asks_found(query, slot, missed->found_ns, &doing.asked);
 	if (!asks_find_doer(&doing, out_answer))
 		return false;
 	out_answer->reason = why_reason_keep(
-		query->why, &(struct why_reason){ .kind = missed->found_ns ? WHY_REASON_FOUND_LATE
-									   : WHY_REASON_TIMED_OUT,
+		query->why, &(struct why_reason){ .kind = missed->by_next    ? WHY_REASON_FOUND_NEXT
+							  : missed->found_ns ? WHY_REASON_FOUND_LATE
+									     : WHY_REASON_TIMED_OUT,
 						  .call = describe_in(query, &missed->last),
 						  .by = out_answer->by });
 	return true;
@@ -196,7 +200,9 @@ bool query_missed(struct query *query, uint32_t slot, const struct missed *misse
 		return false;
 	/* Of others the kernel would have told that it was there. */
 	if (strncmp(describe_in(query, &missed->last), "futex", strlen("futex")) != 0)
-		return find_sleeper(query, slot, missed, out_answer);
+		return find_sleeper(query, slot, missed, out_answer) ||
+		       (asks_is_watch(query, missed->last.in) &&
+			query_naps(query, slot, missed, NAP_OF_PROCESS, out_answer) == 1);
 	return find_doer(query, slot, missed, missed->went_on_ns, out_answer) ||
 	       find_setter(query, slot, missed, out_answer);
 }

@@ -38,9 +38,14 @@
 #define BUSY_NS	    100000000u /* and that takes no longer where it has no CPU */
 #define ENTRIES_MAX 50000000u  /* of tracks, for what is mapped: a bound on time */
 
+bool query_sleeps(struct query *query, const struct wait *wait)
+{
+	return wait_sleeps(query, wait) || (!(wait->flags & WAIT_MANY) && wait_ticks(query, wait));
+}
+
 bool query_is_nap(struct query *query, const struct wait *wait)
 {
-	return wait->woken_ns && !wait->waker.signal && wait_sleeps(query, wait) &&
+	return wait->woken_ns && !wait->waker.signal && query_sleeps(query, wait) &&
 	       (wait->flags & WAIT_TIMED_OUT || wait->waker.kind == ACTOR_TIMER);
 }
 

@@ -59,6 +59,7 @@ const char *why_reason_name(enum why_reason_kind kind)
 		[WHY_REASON_WOKE_ALONE] = "woke_alone",
 		[WHY_REASON_TIMED_OUT] = "call_after_timeout",
 		[WHY_REASON_FOUND_LATE] = "found_after_timeout",
+		[WHY_REASON_FOUND_NEXT] = "found_at_once",
 		[WHY_REASON_SLEEPS_ENDED] = "changed_as_sleeps_ended",
 		[WHY_REASON_TIMEOUTS_ENDED] = "changed_as_timeouts_ended",
 		[WHY_REASON_FILE_SLEEPS_ENDED] = "mapped_changed_as_sleeps_ended",

@@ -77,6 +77,7 @@ enum why_reason_kind {
 	WHY_REASON_WOKE_ALONE,	  /* (call) as that had timed out and was not called again */
 	WHY_REASON_TIMED_OUT,	  /* (call, by) did something as that had timed out, the same */
 	WHY_REASON_FOUND_LATE,	  /* (call, by) the same, and the call still found something */
+	WHY_REASON_FOUND_NEXT, /* (call, by) after that had timed out, the next one found it at once */
 	WHY_REASON_SLEEPS_ENDED, /* (call, number: of equal sleeps, did) changed alone as they ended */
 	WHY_REASON_TIMEOUTS_ENDED,	/* (call, number: of equal time-outs, did) the same */
 	WHY_REASON_FILE_SLEEPS_ENDED,	/* (as above) and both have a file mapped */

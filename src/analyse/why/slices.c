@@ -153,7 +153,11 @@ struct looking {
 	uint64_t first_ns;		/* when the first one began */
 	uint32_t uneven;		/* of these, longer than the one before, or shorter */
 	uint64_t begins_ns[NAPS_LEAST]; /* of the last ones, by turns */
-	uint64_t found_ns; /* when the call of that slice had ended, and found something; 0 = not */
+	uint64_t
+		found_ns; /* when the call of that slice, or the next one, had found something; 0 = not */
+	bool by_next;	       /* the next one did */
+	uint32_t what;	       /* that the call of that slice was about; 0 = not known */
+	bool took;	       /* and has taken it */
 	uint64_t went_on_ns;   /* when it was known that it does something else */
 	uint32_t call;	       /* word of the call that is under way; 0 = none */
 	uint64_t call_ns;      /* when it went on in that last */
@@ -207,10 +211,10 @@ static enum look look_at_slice(struct looking *looking, uint32_t index, const st
 {
 	bool goes_on = is_slice(looking->query, wait);
 
-	if (looking->is_long && !goes_on)
+	if ((looking->is_long && !goes_on) || looking->took)
 		return LOOK_OVER;
 	/* Another loop: sleeps of one are alike. */
-	if (goes_on && wait_sleeps(looking->query, wait) && is_another_length(looking, wait))
+	if (goes_on && query_sleeps(looking->query, wait) && is_another_length(looking, wait))
 		return LOOK_OVER;
 	if (!looking->is_long)
 		looking->sure = index;
@@ -223,6 +227,8 @@ static enum look look_at_slice(struct looking *looking, uint32_t index, const st
 	looking->before_ns = looking->slice.begin_ns;
 	looking->slice = *wait;
 	looking->worked_ns = looking->elsewhere_ns = looking->found_ns = 0;
+	looking->what = 0;
+	looking->by_next = false;
 	looking->call = looking->slice.in;
 	looking->is_own = true;
 	return LOOK_ON;
@@ -252,6 +258,17 @@ static bool is_copy_closed(const struct looking *looking, uint32_t call, uint32_
 	return word_has(word, WORD_MADE) && strcmp(asks_name(looking->query, call), "close") == 0;
 }
 
+/* The next call need not sleep: what it finds came since the last slice. A futex call may have woken somebody. */
+static bool is_next(const struct looking *looking, uint32_t call, uint32_t word)
+{
+	if (call != looking->slice.in)
+		return false;
+	if (asks_is_watch(looking->query, call))
+		return true;
+	return asks_takes(looking->query, call) && word_was_what(word) == looking->what &&
+	       (looking->what || looking->slice.fd < 0);
+}
+
 /* The call that was under way has ended as 'word', from 'end_ns' on, says. */
 static enum look look_at_end(struct looking *looking, uint32_t word, uint64_t end_ns)
 {
@@ -260,16 +277,22 @@ static enum look look_at_end(struct looking *looking, uint32_t word, uint64_t en
 
 	looking->call = 0;
 	looking->is_own = false;
-	if (wait_sleeps(looking->query, &looking->slice))
+	if (query_sleeps(looking->query, &looking->slice))
 		return !call || is_own || call_is(looking->query, call, CALL_MUTE) ? LOOK_ON
 										   : LOOK_OVER;
+	if (is_own)
+		looking->what = word_was_what(word);
 	if (!call || word_error(word))
 		return LOOK_ON;
-	if (is_own) {
-		if (!word_found_nothing(word) && !wait_ticks(looking->query, &looking->slice))
+	if (is_own || is_next(looking, call, word)) {
+		if (!word_found_nothing(word) && !wait_ticks(looking->query, &looking->slice)) {
 			looking->found_ns = end_ns;
+			looking->by_next = !is_own;
+			looking->took = asks_takes(looking->query, call);
+		}
 		return LOOK_ON;
 	}
+	looking->took |= looking->found_ns && asks_takes(looking->query, call);
 	return call_is(looking->query, call, CALL_LOOKS) || is_copy_closed(looking, call, word)
 		       ? LOOK_ON
 		       : LOOK_OVER;
@@ -314,7 +337,7 @@ static bool ends_itself(const struct looking *looking)
 
 	return query->tl->threads[looking->slot]->died &&
 	       query->tl->threads[looking->slot]->death_ns <= query->end_ns &&
-	       (wait_sleeps(looking->query, &looking->slice) ||
+	       (query_sleeps(looking->query, &looking->slice) ||
 		(looking->call && !looking->is_own &&
 		 asks_is_among(" exit exit_group ", asks_name(looking->query, looking->call))));
 }
@@ -322,8 +345,8 @@ static bool ends_itself(const struct looking *looking)
 /* When it went on. Of sleeps, who else ends when it does has changed nothing. */
 static uint64_t end_ns(const struct looking *looking)
 {
-	return wait_sleeps(looking->query, &looking->slice) ? looking->slice.woken_ns
-							    : looking->call_ns;
+	return query_sleeps(looking->query, &looking->slice) ? looking->slice.woken_ns
+							     : looking->call_ns;
 }
 
 /* Go on from that slice. Returns whether the last one was ended by what it waited for. */
@@ -338,6 +361,8 @@ static bool look_on(struct looking *looking)
 	looking->call = looking->slice.in;
 	looking->is_own = true;
 	looking->went_on_ns = looking->found_ns = 0;
+	looking->what = 0;
+	looking->by_next = looking->took = false;
 	looking->count = 0;
 	look_count(looking, &looking->slice);
 	tl_iter_thread(&iter, query->tl, looking->slot, looking->slice.woken_ns,
@@ -389,6 +414,7 @@ static struct missed missed_of(const struct looking *looking)
 	struct missed missed = { .last = looking->slice,
 				 .went_on_ns = looking->went_on_ns,
 				 .found_ns = looking->found_ns,
+				 .by_next = looking->by_next,
 				 .first_ns = looking->first_ns,
 				 .count = looking->count,
 				 .is_even = looking->uneven * EVEN_MOST <= looking->count };
@@ -463,7 +489,7 @@ bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct
 	uint32_t index = word_arg(word);
 	const struct slice_run *run;
 
-	if (!is_slice(query, wait) || wait_sleeps(query, wait))
+	if (!is_slice(query, wait) || query_sleeps(query, wait))
 		return false;
 	run = run_of(query, slot, index, wait);
 	*out_last = (struct last_slice){ .slot = slot };

@@ -256,6 +256,7 @@ struct missed {
 	uint64_t went_on_ns; /* behind the last one; 0 = not known */
 	uint64_t
 		found_ns; /* when the call of the last one had ended and found something; 0 = nothing */
+	bool by_next;	  /* it was the next call that did, and did not sleep */
 	uint64_t
 		since_ns; /* when the NAPS_LEAST'th from the end began; 0 = there were not so many */
 	uint64_t first_ns; /* when the first one began */
@@ -276,6 +277,8 @@ enum nap_share {
  */
 uint32_t query_naps(struct query *query, uint32_t slot, const struct missed *missed,
 		    enum nap_share share, struct answer *out_answer);
+/* Does it sleep, and is for nothing else? A read of a timer of its own does, too. */
+bool query_sleeps(struct query *query, const struct wait *wait);
 /* Is that sleep one that its own timer ended? */
 bool query_is_nap(struct query *query, const struct wait *wait);
 

@@ -52,18 +52,80 @@ static void who_writes_to_it_is_waited_for(void **unused)
 	told_free(told);
 }
 
+static void nothing_is_inferred(struct told *told)
+{
+	for (size_t i = 0; i < told->why.root_count; i++)
+		assert_null(told->why.roots[i].inferred);
+	told_free(told);
+}
+
+/* Four sleeps behind 'look', which succeeds each time; in the last one 9 makes 'call'. */
+static struct told *peek_and_sleep(const char *look, const char *call_name)
+{
+	struct script script = begun();
+	char *text =
+		xasprintf("fd 7 5 pipe pipe:[5]\nfd 9 5 pipe pipe:[5]\nfd 9 6 pipe pipe:[6]\n%s",
+			  script.text);
+
+	free(script.text);
+	script.text = text;
+	for (int i = 0; i < 4; i++) {
+		call(&script, look, 0);
+		if (i == 3)
+			meanwhile(&script, call_name, 0);
+		nap(&script);
+	}
+	call(&script, look, 0);
+	says(&script, "enter write 4", 2);
+	says(&script, "leave write 1", 5000);
+	return asked(&script);
+}
+
+/* FIONREAD, GETVAL: what is in it is not told, but who alone put something in there. */
+static void who_puts_into_a_channel_is_waited_for(void **unused)
+{
+	static const struct {
+		const char *look, *does, *words;
+	} all[] = {
+		{ "ioctl 5", "write 5", "ioctl() found nothing new until it called write()" },
+		{ "semctl 70 0 12", "semop 70",
+		  "semctl() found nothing new until it called semop()" },
+		{ "semctl 70 0 12", "semctl 70 0 16",
+		  "semctl() found nothing new until it called semctl()" },
+		{ "msgctl 70 2", "msgsnd 70",
+		  "msgctl() found nothing new until it called msgsnd()" },
+		{ "rt_sigpending", "kill 7 10",
+		  "rt_sigpending() found nothing new until it called kill()" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		struct told *told = peek_and_sleep(all[i].look, all[i].does);
+		const struct why_root *root = root_of(told, WHY_OTHER_THREAD, 9);
+
+		assert_non_null(root);
+		assert_string_equal(told_reason(root->inferred), all[i].words);
+		told_free(told);
+	}
+}
+
+static void another_channel_is_none_of_it(void **unused)
+{
+	static const char *const all[][2] = {
+		{ "ioctl 5", "write 6" },	   { "ioctl 5", "ioctl 5" },
+		{ "semctl 70 0 12", "semop 71" },  { "semctl 70 0 12", "semctl 70 0 12" },
+		{ "semctl 70 0 12", "msgsnd 70" }, { "rt_sigpending", "kill 8 10" },
+		{ "rt_sigpending", "kill 7 0" }
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		nothing_is_inferred(peek_and_sleep(all[i][0], all[i][1]));
+}
+
 static void one_line_before_is_no_chance(void **unused)
 {
 	struct told *told = look_and_sleep("w..w", true);
 
 	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
-	told_free(told);
-}
-
-static void nothing_is_inferred(struct told *told)
-{
-	for (size_t i = 0; i < told->why.root_count; i++)
-		assert_null(told->why.roots[i].inferred);
 	told_free(told);
 }
 
@@ -378,6 +440,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_writes_to_it_is_waited_for),
+		cmocka_unit_test(who_puts_into_a_channel_is_waited_for),
+		cmocka_unit_test(another_channel_is_none_of_it),
 		cmocka_unit_test(one_line_before_is_no_chance),
 		cmocka_unit_test(a_log_that_changes_all_the_time_proves_nothing),
 		cmocka_unit_test(nobody_wrote),

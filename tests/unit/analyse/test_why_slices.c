@@ -473,6 +473,61 @@ static void what_comes_when_the_time_is_up_ends_the_wait(void **unused)
 	told_free(told);
 }
 
+/* Between two slices 9 writes to descriptor 4, and 8 to descriptor 5: the next call finds something, and does not sleep. */
+static struct told *found_at_once(const char *call_name, const char *pipes)
+{
+	struct script script = {
+		xasprintf("thread 7 7 1 R reader\nthread 9 9 7 R writer\nthread 8 8 7 R other\n"
+			  "fd 7 3 pipe pipe:[5]\n%s"
+			  "  0 cpu0 switch 0(runnable) 7\n  0 cpu1 switch 0(runnable) 9\n",
+			  pipes),
+		1000
+	};
+	bool reads = strncmp(call_name, "read", 4) == 0;
+
+	slice(&script, call_name, 50);
+	slice(&script, call_name, 50);
+	says(&script, "cpu1 enter write 4", 1);
+	says(&script, "cpu1 leave write 1", 1);
+	says(&script, "cpu1 switch 9(runnable) 8", 1);
+	says(&script, "cpu1 enter write 5", 1);
+	says(&script, "cpu1 leave write 1", 1);
+	call(&script, call_name, "1");
+	if (!reads)
+		call(&script, "read 3", "1");
+	call(&script, "write 2", "9");
+	return asked(&script);
+}
+
+static void what_the_next_call_finds_at_once_is_who_wrote_there(void **unused)
+{
+	const char *const pipes = "fd 9 4 pipe pipe:[5]\nfd 8 5 pipe pipe:[6]\n";
+	const char *const calls[] = { "read 3", "poll 4096 1 50" };
+
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		struct told *told = found_at_once(calls[i], pipes);
+		AUTO_FREE char *words =
+			xasprintf("it called write() after %.4s() had timed out, and "
+				  "the next %.4s() found something at once",
+				  calls[i], calls[i]);
+
+		assert_int_equal(charged_ns(told, WHY_TIMER, 7), 0);
+		assert_int_equal(told->why.missed_count, 2);
+		assert_in_range(charged_ns(told, WHY_OTHER_THREAD, 9), 99 * MS, 101 * MS);
+		assert_string_equal(told_reason(told->why.chain[0].inferred), words);
+		told_free(told);
+	}
+}
+
+static void who_writes_elsewhere_meanwhile_is_not_told(void **unused)
+{
+	struct told *told = found_at_once("read 3", "fd 9 4 pipe pipe:[6]\nfd 8 5 pipe pipe:[7]\n");
+
+	assert_int_equal(told->why.missed_count, 0);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 100 * MS);
+	told_free(told);
+}
+
 /* Behind the last time-out 9, of the same process, wakes 'word', and nobody was woken by that. */
 static struct told *asked_of_a_waker(const char *word, int how)
 {
@@ -682,6 +737,8 @@ int main(void)
 		cmocka_unit_test(who_ends_behind_a_time_out_went_on),
 		cmocka_unit_test(who_woke_up_earlier_is_not),
 		cmocka_unit_test(what_comes_when_the_time_is_up_ends_the_wait),
+		cmocka_unit_test(what_the_next_call_finds_at_once_is_who_wrote_there),
+		cmocka_unit_test(who_writes_elsewhere_meanwhile_is_not_told),
 		cmocka_unit_test(who_woke_the_futex_too_late_is_inferred),
 		cmocka_unit_test(what_times_out_in_vain_is_not),
 		cmocka_unit_test(a_slice_that_finds_nothing_is_no_act),
