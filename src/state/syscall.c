@@ -167,6 +167,16 @@ static const struct call known_calls[] = {
 	{ "execveat", CALL_EXEC, 0 },
 };
 
+static uint8_t moves_of(const char *name)
+{
+	static const char in[] = " read readv recv recvfrom recvmsg recvmmsg ";
+	static const char out[] = " write writev send sendto sendmsg sendmmsg ";
+	char word[32];
+
+	(void)snprintf(word, sizeof(word), " %s ", name);
+	return strstr(in, word) ? MOVES_IN : strstr(out, word) ? MOVES_OUT : MOVES_NOTHING;
+}
+
 static void fill_table(const struct facts *facts, bool compat, struct call *out_calls)
 {
 	for (int64_t nr = 0; nr < TL_SYSCALLS; nr++) {
@@ -177,6 +187,8 @@ static void fill_table(const struct facts *facts, bool compat, struct call *out_
 			if (strcmp(name, known_calls[i].name) == 0)
 				out_calls[nr] = known_calls[i];
 		}
+		if (out_calls[nr].kind == CALL_FD)
+			out_calls[nr].moves = moves_of(name);
 	}
 }
 
