@@ -164,15 +164,30 @@ const struct stack_futex *wait_named_futex(const struct query *query, uint32_t s
 				  timeline_name(query->tl, wait->object), wait->begin_ns);
 }
 
+/* "futex 0x7f00, Java monitor 0x7c00": what it stands for, which has an address of its own; NULL = nothing else. */
+static const char *beyond_futex(const char *object)
+{
+	const char *kind = strncmp(object, "futex 0x", 8) == 0 ? strstr(object, ", ") : NULL;
+
+	return kind && strstr(kind, " 0x") ? kind + 2 : NULL;
+}
+
 const char *describe_object(struct query *query, uint32_t slot, const struct wait *wait)
 {
+	const char *beyond = beyond_futex(timeline_name(query->tl, wait->object));
 	const struct stack_futex *futex;
 
 	if (wait->flags & WAIT_ASKED)
 		return "";
+	if (beyond)
+		return why_keep(query->why, xstrdup(beyond));
 	futex = wait_named_futex(query, slot, wait);
-	if (futex)
-		return why_keep(query->why, stack_futex_text(query->facts->stacks, futex, "futex"));
+	if (futex) {
+		AUTO_FREE char *name = stack_futex_text(query->facts->stacks, futex, "futex");
+		const char *kind = strchr(timeline_name(query->tl, wait->object), ',');
+
+		return why_keep(query->why, xasprintf("%s%s", name, kind ? kind : ""));
+	}
 	return named_object(query, wait);
 }
 

@@ -23,6 +23,7 @@ void facts_fini(struct facts *facts)
 	free(facts->fds);
 	free(facts->epolls);
 	free(facts->vtids);
+	free(facts->waits);
 	free(facts->moments);
 	free(facts->irqs);
 	free(facts->devices);

@@ -70,6 +70,22 @@ struct fact_vtid {
 	uint64_t start;	  /* of the thread, field 22 of /proc/PID/stat; 0 = not known */
 };
 
+/*
+ * A thread was seen to wait for what this one could end: one for each of these, and one with nobody where
+ * nobody is named. Without a time limit, and nothing else could end it, as far as that is known.
+ */
+struct fact_wait {
+	int32_t tid;
+	int32_t who; /* a thread, or the main thread of a process, any of which could; 0 = nobody */
+	bool is_process;
+	bool is_inferred;   /* it need not be that one */
+	uint64_t seen_ns;   /* it waited then; ns on the trace clock */
+	uint64_t word;	    /* address of the futex that it waits for; 0 = of none */
+	const char *call;   /* the system call */
+	const char *object; /* what it waits for; "" = not known */
+	const char *how;    /* from what it is known: a name of stuck/how.h; "" = nobody is named */
+};
+
 struct fact_moment { /* of a cut: what was known at its start; one line of state/moment.h */
 	const char *text;
 };
@@ -168,6 +184,8 @@ struct facts {
 	size_t epoll_count;
 	struct fact_vtid *vtids;
 	size_t vtid_count, vtid_cap;
+	struct fact_wait *waits; /* sorted by (tid, seen_ns) */
+	size_t wait_count;
 	struct fact_moment *moments;
 	size_t moment_count;
 	struct fact_name *irqs;

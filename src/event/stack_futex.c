@@ -32,7 +32,7 @@ const struct stack_futex *stacks_named_futex(const struct stacks *stacks, int32_
 	if (!stacks->futex_count || strncmp(object, "futex 0x", 8) != 0)
 		return NULL;
 	address = strtoull(object + 8, &end, 16);
-	return *end ? NULL : stacks_find_futex(stacks, tgid, address, time_ns);
+	return *end && *end != ',' ? NULL : stacks_find_futex(stacks, tgid, address, time_ns);
 }
 
 /* The function that waited for it; NULL = it is not known. */

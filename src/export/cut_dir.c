@@ -242,6 +242,11 @@ static int put_dump(struct writing *writing, struct err *err)
 		dump_print_fd(out, &facts->fds[i]);
 	for (size_t i = 0; i < facts->epoll_count; i++)
 		dump_print_epoll(out, &facts->epolls[i]);
+	for (size_t i = 0; i < facts->wait_count; i++) {
+		if (facts->waits[i].seen_ns > facts->first_ns &&
+		    facts->waits[i].seen_ns <= facts->last_ns)
+			dump_print_wait(out, &facts->waits[i]);
+	}
 	for (size_t i = 0; i < facts->moment_count; i++)
 		dump_print_moment(out, &facts->moments[i]);
 	for (size_t i = 0; i < facts->irq_count; i++)

@@ -40,6 +40,7 @@
 #include "record/pidns.h"
 #include "record/reader.h"
 #include "record/session.h"
+#include "record/waiting.h"
 #include "store/manifest.h"
 
 #define TICK_NS		 1000000000L
@@ -206,8 +207,14 @@ static void on_signal(struct run *run)
 		run->done = true;
 		return;
 	}
-	if (!interrupt_is_shared((int)info.ssi_signo, info.ssi_code))
-		command_signal(&run->command, (int)info.ssi_signo);
+	if (interrupt_is_shared((int)info.ssi_signo, info.ssi_code)) {
+		if (!run->session.is_on)
+			stop_waiting(run);
+		return;
+	}
+	if (run->session.is_on)
+		waiting_look(run->session.waiting);
+	command_signal(&run->command, (int)info.ssi_signo);
 	if (!run->session.is_on)
 		stop_waiting(run);
 }
@@ -257,6 +264,8 @@ static void on_tick(struct run *run)
 		call_step(run);
 	if (run->opts->step || !run->session.is_on)
 		return;
+	if (!run->opts->budget_ppm)
+		waiting_tick(run->session.waiting);
 	if (now_ns - run->last_sync_ns >= TICK_NS - TICK_NS / 8) {
 		session_sync(&run->session);
 		run->last_sync_ns = now_ns;
@@ -286,6 +295,8 @@ static void on_command_end(struct run *run)
 	run->session.manifest->target_end_ns = clock_mono_ns();
 	run->waits[WAIT_COMMAND].fd = -1;
 	run->status = command_reap(&run->command);
+	waiting_free(run->session.waiting);
+	run->session.waiting = NULL;
 	run->session.manifest->target_status = run->status;
 	run->done = true;
 }
@@ -367,7 +378,7 @@ static int give_up_rights(struct run *run, struct err *err)
 		guard_caps_seal();
 	if (run->session.names)
 		kept |= guard_caps_bpf();
-	if (run->session.user || opts->looks_after)
+	if (run->session.user || opts->looks_after || pidns_is_initial()) /* see waiting.h */
 		kept |= GUARD_CAP(CAP_SYS_PTRACE);
 	if (run->session.user || guard_user_ids(&uid, &gid))
 		kept |= GUARD_CAP(CAP_CHOWN) | GUARD_CAP(CAP_FOWNER) | GUARD_CAP(CAP_SETUID) |
@@ -424,6 +435,20 @@ static void tell_phase(const struct run *run, const char *what)
 		run->opts->phase(run->opts->phase_context, what);
 }
 
+/* Of a container we know other numbers than the events. */
+static void watch_waits(struct run *run)
+{
+	const struct record_opts *opts = run->opts;
+	const int32_t command = run->command.pid;
+	const struct waiting_target target = {
+		.pids = opts->argv ? &command : opts->pids,
+		.count = opts->argv ? 1 : opts->pid_count,
+	};
+
+	if (pidns_is_initial())
+		run->session.waiting = waiting_new(&target, run->session.directory.kernel_fd);
+}
+
 static int record_begin(struct run *run, struct err *err)
 {
 	int rc = check_opts(run, err);
@@ -449,6 +474,8 @@ static int record_begin(struct run *run, struct err *err)
 		rc = watch_time(run, err);
 	if (rc == 0 && run->opts->step)
 		readers_follow(run->session.readers);
+	if (rc == 0)
+		watch_waits(run);
 	if (rc == 0)
 		run->waits[WAIT_FAILURE].fd = readers_event_fd(run->session.readers);
 	run->last_sync_ns = clock_mono_ns();

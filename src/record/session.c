@@ -33,6 +33,7 @@
 #include "record/record.h"
 #include "record/texts.h"
 #include "record/wait_stacks.h"
+#include "record/waiting.h"
 #include "store/manifest.h"
 #include "store/parts.h"
 
@@ -680,6 +681,8 @@ int session_end(struct session *session, int failure, struct err *err)
 		accounts_end(session->accounts, session->manifest);
 		directory_release(&session->directory);
 		readers_stop(session->readers, session->manifest);
+		if (!failure) /* that may have been a while ago */
+			waiting_look_back(session->waiting, session->manifest->end_ns);
 		session_sync(session);
 		ladder_count_all(session);
 		failure = failure ? failure : readers_failure(session->readers);
@@ -716,6 +719,7 @@ void session_give(struct session *session)
 
 void session_fini(struct session *session)
 {
+	waiting_free(session->waiting);
 	quotas_free(session->quotas);
 	devices_free(session->devices);
 	accounts_free(session->accounts);

@@ -34,6 +34,7 @@ struct quotas;
 struct readers;
 struct record_opts;
 struct wait_stacks;
+struct waiting;
 
 struct session {
 	const struct record_opts *opts;
@@ -49,7 +50,8 @@ struct session {
 	uint64_t dispatch;	    /* see texts_write_symbols() */
 	struct wait_stacks *stacks; /* NULL = none are taken */
 	struct meter meter;
-	struct budget budget; /* share_ppm 0 = there is none */
+	struct budget budget;	 /* share_ppm 0 = there is none */
+	struct waiting *waiting; /* owned; who is looked at; NULL = nobody, or not any more */
 	struct quotas *quotas;
 	struct devices *devices;
 	struct accounts *accounts; /* NULL = the kernel's accounts are not kept */

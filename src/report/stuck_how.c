@@ -8,6 +8,8 @@
 
 static const char *const how_words[STUCK_HOWS] = {
 	[STUCK_HOW_NONE] = "",
+	[STUCK_HOW_POSTGRES_HOLDS] = "holds it: PostgreSQL's lock table",
+	[STUCK_HOW_POSTGRES_QUEUED] = "is before it in the queue: PostgreSQL's lock table",
 	[STUCK_HOW_TRACES] = "traces it",
 	[STUCK_HOW_PARENT] = "is its parent, and has not waited for it",
 	[STUCK_HOW_CHILD] = "is an awaited child",
@@ -54,6 +56,12 @@ static const char *const how_words[STUCK_HOWS] = {
 	[STUCK_HOW_FUSE] = "serves a FUSE file system",
 	[STUCK_HOW_USERFAULTFD] = "has a userfaultfd",
 };
+
+const char *report_stuck_how_words(enum stuck_how how)
+{
+	return how > STUCK_HOW_NONE && how < STUCK_HOWS && how_words[how] ? how_words[how]
+									  : "could end it";
+}
 
 char *report_stuck_how(const struct stuck_edge *edge)
 {

@@ -4,7 +4,12 @@
 #ifndef REPORT_STUCK_HOW_H
 #define REPORT_STUCK_HOW_H
 
+#include "stuck/how.h"
+
 struct stuck_edge;
+
+/* "owns the mutex: its word": behind "it". */
+const char *report_stuck_how_words(enum stuck_how how);
 
 /* "owns the mutex: its word". Free it with free(). */
 char *report_stuck_how(const struct stuck_edge *edge);

@@ -3,7 +3,7 @@
  *
  * In the templates stand, after a '%': C call, O object, N name, W who; B what somebody did ("called
  * close()", "ended"); D the same without a call; I the inner reason; K " of " before the object, where it
- * has one; F how the call failed; Q quota and period; M, P and Z what is known of sleeps; T what it means
+ * has one; F how the call failed; Q quota and period; M, P and Z what is known of sleeps; S what was seen of a wait; T what it means
  * that a timer of TCP went off; # a number.
  */
 #include "report/why_reason.h"
@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "report/stuck_how.h"
 #include "report/vocabulary.h"
 
 #define NOTHING_DONE "between which nothing was done"
@@ -50,6 +51,9 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_TAKER_GONE_FAMILY] =
 		"who took the lock is gone, and only it and its children have the file open beside the asker",
 	[WHY_REASON_GLIBC_OWNER] = "glibc keeps the owner of a lock there",
+	[WHY_REASON_PASSED_ON] =
+		"what had come last was sent on to it, and it has not answered since",
+	[WHY_REASON_SEEN] = "it %S",
 	[WHY_REASON_SUCCEEDED] = "%C()%K%O %F until it %B",
 	[WHY_REASON_CHANGED] = "%C()%K%O found nothing new until it %B",
 	[WHY_REASON_CHANGED_MAPPED] =
@@ -142,6 +146,9 @@ static void reason_put_part(FILE *out, const struct why_reason *reason, char par
 		break;
 	case 'N':
 		fputs(reason_text(reason->name), out);
+		break;
+	case 'S':
+		fputs(report_stuck_how_words(stuck_how_of(reason_text(reason->name))), out);
 		break;
 	case 'T':
 		fputs(reason_tcp(reason), out);
@@ -342,7 +349,7 @@ static const char *reason_name_key(enum why_reason_kind kind)
 {
 	if (kind == WHY_REASON_TERMINAL_KEY)
 		return "key";
-	if (kind == WHY_REASON_SHARE || kind == WHY_REASON_PACKET)
+	if (kind == WHY_REASON_SHARE || kind == WHY_REASON_PACKET || kind == WHY_REASON_SEEN)
 		return "name";
 	return kind == WHY_REASON_SUCCEEDED || kind == WHY_REASON_HAD_LOCK ? "error" : "signal";
 }

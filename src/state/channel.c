@@ -56,7 +56,7 @@ static uint32_t find_channel(const struct state *state, const struct object *obj
 	case FD_ROLE_LISTEN:
 		return 0;
 	default:
-		return ends_of_name(name, &ends) ? of_ends(name, &ends, moves == MOVES_OUT) : 0;
+		return ends_of_name(name, &ends) ? of_ends(name, &ends, moves != MOVES_IN) : 0;
 	}
 }
 

@@ -3,6 +3,7 @@
  *
  *	a pipe or FIFO      who has the other end of it, by its name
  *	loopback TCP        who has "tcp B->A", for "tcp A->B"
+ *	loopback UDP        who is connected back, or else who is bound there, "udp B", for "udp A->B"
  *	a pair of sockets   who has the other one, by the call that made both, or by their numbers
  *	a unix socket       who connected or accepted
  *	an eventfd          who has the same one, by fork
@@ -30,7 +31,7 @@ struct end {
 /* "tcp A->B", "unix 11->12" */
 static bool has_two_names(const char *name)
 {
-	return (strncmp(name, "tcp ", 4) == 0 ||
+	return (strncmp(name, "tcp ", 4) == 0 || strncmp(name, "udp ", 4) == 0 ||
 		(strncmp(name, "unix ", 5) == 0 && name[5] >= '0' && name[5] <= '9')) &&
 	       strstr(name, "->");
 }
@@ -44,8 +45,8 @@ static bool is_terminal(const char *name)
 static bool has_ends(const char *name, uint8_t role)
 {
 	return role == FD_ROLE_PIPE || role == FD_ROLE_EVENTFD || role == FD_ROLE_LISTEN ||
-	       strncmp(name, "pipe:[", 6) == 0 || strncmp(name, "unix", 4) == 0 ||
-	       has_two_names(name) || is_terminal(name);
+	       strncmp(name, "pipe:[", 6) == 0 || strncmp(name, "udp ", 4) == 0 ||
+	       strncmp(name, "unix", 4) == 0 || has_two_names(name) || is_terminal(name);
 }
 
 static int end_by_name(const void *left, const void *right)
@@ -196,6 +197,31 @@ static bool find_peer(struct ends *ends, const struct process *own, const char *
 	return peer || (strncmp(name, "unix /", 6) != 0 && strncmp(name, "unix @", 6) != 0);
 }
 
+static void find_listeners(struct ends *ends, const struct process *own, const char *name,
+			   struct others *out);
+
+static bool is_loopback(const char *host)
+{
+	return strncmp(host, "127.", 4) == 0 || strncmp(host, "[::1]:", 6) == 0;
+}
+
+/* Who listens, or takes datagrams, at the address that the socket is connected to: 'kind' is "tcp listen", "udp". */
+static void find_bound(struct ends *ends, const struct process *own, const char *name,
+		       const char *kind, struct others *out)
+{
+	const char *to = strstr(name, "->"), *port = strrchr(name, ':');
+	char text[192];
+
+	if (!to || !port || port < to || !is_loopback(to + 2))
+		return;
+	(void)snprintf(text, sizeof(text), "%s %s", kind, to + 2);
+	find_listeners(ends, own, text, out);
+	(void)snprintf(text, sizeof(text), "%s *%s", kind, port);
+	find_listeners(ends, own, text, out);
+	(void)snprintf(text, sizeof(text), "%s [::]%s", kind, port);
+	find_listeners(ends, own, text, out);
+}
+
 void ends_others(struct ends *ends, const struct process *own, const struct object *object,
 		 struct others *out)
 {
@@ -213,6 +239,8 @@ void ends_others(struct ends *ends, const struct process *own, const struct obje
 	out->name = other;
 	if (other)
 		find_named(ends, other, object, own, out);
+	if (!out->count && strncmp(name, "udp ", 4) == 0)
+		find_bound(ends, own, name, "udp", out);
 }
 
 /* "tcp listen *:80" or "tcp listen 127.0.0.1:80" takes what is sent to 127.0.0.1:80. */
@@ -228,15 +256,9 @@ static void find_listeners(struct ends *ends, const struct process *own, const c
 	}
 }
 
-static bool is_loopback(const char *host)
-{
-	return strncmp(host, "127.", 4) == 0 || strncmp(host, "[::1]:", 6) == 0;
-}
-
 void ends_listeners(struct ends *ends, const struct process *own, const char *name,
 		    struct others *out)
 {
-	const char *to = strstr(name, "->"), *port = strrchr(name, ':');
 	char text[192];
 
 	*out = (struct others){ 0 };
@@ -245,14 +267,8 @@ void ends_listeners(struct ends *ends, const struct process *own, const char *na
 		find_listeners(ends, own, text, out);
 		return;
 	}
-	if (strncmp(name, "tcp ", 4) != 0 || !to || !port || port < to || !is_loopback(to + 2))
-		return;
-	(void)snprintf(text, sizeof(text), "tcp listen %s", to + 2);
-	find_listeners(ends, own, text, out);
-	(void)snprintf(text, sizeof(text), "tcp listen *%s", port);
-	find_listeners(ends, own, text, out);
-	(void)snprintf(text, sizeof(text), "tcp listen [::]%s", port);
-	find_listeners(ends, own, text, out);
+	if (strncmp(name, "tcp ", 4) == 0)
+		find_bound(ends, own, name, "tcp listen", out);
 }
 
 void ends_sharers(struct ends *ends, const struct process *own, const struct object *object,

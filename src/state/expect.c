@@ -13,6 +13,7 @@
  *	a file lock         the process that has it, as the recorder saw
  *	a child             the one that was asked for, or that a vfork() made
  *	System V            who used that queue or semaphore last
+ *	what else           who could end it as the recorder saw when it looked at the thread, see seen.c
  *
  * It is told only where one process alone comes into question; else who those are, beside what was
  * waited for. Of a process of several threads it is the one that woke the thread before, or, as
@@ -329,6 +330,44 @@ static bool is_own_alone(const struct thread *thread, const struct object *objec
 		object->role == FD_ROLE_TIMERFD);
 }
 
+/*
+ * Of one who serves a client and asks another one for it, and takes new ones maybe: it read from the client, wrote
+ * to the other one, and nothing has come from there since. Whoever serves several at a time may wait for the answer to another one.
+ */
+static struct awaited of_passed(struct ends *ends, const struct thread *thread, struct wait *wait)
+{
+	struct state *state = ends->state;
+	const struct object *came = fds_find(state, thread, thread->came_fd - 1);
+	const struct object *passed = fds_find(state, thread, thread->passed_fd - 1);
+	int32_t fds[WATCHED_MAX];
+	size_t count = polled_watched(state, thread, fds, WATCHED_MAX), connections = 0;
+	struct awaited awaited;
+	struct others others;
+
+	if (!came || came->role != FD_ROLE_ACCEPTED || !passed || passed->role != FD_ROLE_CONNECTED)
+		return nobody;
+	for (size_t i = 0; i < count; i++) {
+		const struct object *object = fds_find(state, thread, fds[i]);
+
+		if (object == came || object == passed) {
+			connections++;
+			continue;
+		}
+		if (!object)
+			return nobody;
+		ends_others(ends, thread->process, object, &others);
+		if (object->role != FD_ROLE_LISTEN && !is_own_alone(thread, object, &others))
+			return nobody;
+	}
+	ends_others(ends, thread->process, passed, &others);
+	if (connections != 2 || others.count != 1)
+		return nobody;
+	awaited = one_of(state, thread, wait, &others, "passed on to");
+	if (awaited.slot != SLOT_NONE)
+		awaited.inferred = BY_PASSED_ON;
+	return awaited;
+}
+
 /* Where all that it watches ends at one process, but for what is its own, that is awaited, whichever of them comes. */
 static struct awaited of_many(struct ends *ends, const struct thread *thread, struct wait *wait)
 {
@@ -339,6 +378,8 @@ static struct awaited of_many(struct ends *ends, const struct thread *thread, st
 
 	if (wait->fd >= 0)
 		return of_fd(ends, thread, wait);
+	if (thread->passed_fd)
+		return of_passed(ends, thread, wait);
 	for (size_t i = 0; i < count; i++) {
 		const struct object *object = fds_find(state, thread, fds[i]);
 
@@ -407,6 +448,70 @@ static struct awaited of_call(struct ends *ends, const struct thread *thread, st
 	}
 }
 
+/* ------------------------------------------------------------ what the recorder saw */
+
+static void add_seen(struct state *state, struct others *others, const struct fact_wait *seen)
+{
+	const struct thread *who = state_living(state, seen->who);
+
+	if (!who || !who->process)
+		return;
+	for (uint32_t i = 0; i < others->count && i < OTHERS_MAX; i++) {
+		if (others->process[i] == who->process)
+			return;
+	}
+	if (others->count < OTHERS_MAX)
+		others->process[others->count] = who->process;
+	others->count++;
+}
+
+/* The one thread or process that could end it; those of several are named. */
+static struct awaited of_seen(struct state *state, const struct thread *thread, struct wait *wait,
+			      const struct fact_wait *seen, size_t count)
+{
+	const struct thread *who = count == 1 && seen->who && !seen->is_process
+					   ? state_living(state, seen->who)
+					   : NULL;
+	struct awaited awaited = nobody;
+	struct others others = { 0 };
+
+	seen_object(state, wait, seen);
+	if (who && who->process)
+		awaited.slot = who->slot;
+	for (size_t i = 0; i < count && awaited.slot == SLOT_NONE; i++) {
+		if (seen[i].who)
+			add_seen(state, &others, &seen[i]);
+	}
+	if (others.count)
+		awaited = one_of(state, thread, wait, &others, "could end it");
+	if (awaited.slot != SLOT_NONE)
+		awaited.inferred = seen_by(state, seen);
+	if (awaited.slot != SLOT_NONE && seen_has_lock(seen))
+		wait->flags |= WAIT_LOCK;
+	return awaited;
+}
+
+/* A server without requests waits for nobody. Who has the other end may have been named already. */
+static struct awaited of_call_or_seen(struct ends *ends, const struct thread *thread,
+				      struct wait *wait)
+{
+	struct state *state = ends->state;
+	uint32_t object = wait->object, named;
+	struct awaited awaited = of_call(ends, thread, wait);
+	const struct fact_wait *seen;
+	size_t count;
+
+	if (awaited.slot != SLOT_NONE || wait->flags & WAIT_SERVER)
+		return awaited;
+	seen = seen_wait(state, thread, wait, &count);
+	named = wait->object;
+	if (seen)
+		awaited = of_seen(state, thread, wait, seen, count);
+	if (named != object)
+		wait->object = named;
+	return awaited;
+}
+
 static void expect(struct ends *ends, struct thread *thread, struct wait *wait)
 {
 	const struct state *state = ends->state;
@@ -420,7 +525,7 @@ static void expect(struct ends *ends, struct thread *thread, struct wait *wait)
 	if (!thread->process || !is_in_call(thread, wait) || wait->flags & WAIT_STOPPED ||
 	    wait->origin.slot != SLOT_NONE || wait->origin.time_ns)
 		return;
-	awaited = of_call(ends, thread, wait);
+	awaited = of_call_or_seen(ends, thread, wait);
 	/* Only a lock is waited for by who has it. */
 	if (awaited.slot == SLOT_NONE ||
 	    (awaited.slot == thread->slot && call_of(state, thread)->kind != CALL_FUTEX))

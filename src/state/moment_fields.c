@@ -52,6 +52,8 @@ static const struct moment_field thread_fields[] = {
 	THREAD(thread.used_fd[1], "used1", TYPE_I32),
 	THREAD(thread.used_fd[2], "used2", TYPE_I32),
 	THREAD(thread.used_fd[3], "used3", TYPE_I32),
+	THREAD(thread.came_fd, "came", TYPE_I32),
+	THREAD(thread.passed_fd, "passed", TYPE_I32),
 	THREAD(thread.used_ipc, "ipc", TYPE_U64),
 	THREAD(thread.used_ipc_ns, "ipc_time", TYPE_U64),
 	THREAD(thread.left, "left", TYPE_NAME),

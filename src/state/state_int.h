@@ -112,7 +112,8 @@ struct call {
 /* What a call does to a pipe or a socket. */
 enum moves {
 	MOVES_NOTHING,
-	MOVES_OUT, /* it takes out what came, or looks whether any did */
+	MOVES_OUT,   /* it takes out what came */
+	MOVES_LOOKS, /* or looks whether any did */
 	MOVES_IN,
 };
 
@@ -246,8 +247,10 @@ struct thread {
 	uint32_t looked_by; /* word of that call */
 
 	int32_t used_fd[USED_FDS]; /* descriptors and 1, of its last calls; 0 = none */
-	uint64_t used_ipc;	   /* what it used of System V last, as ipc_of(); 0 = nothing */
-	uint64_t used_ipc_ns;	   /* when */
+	int32_t came_fd; /* and 1: what it read from last, of which it has not answered; 0 = none */
+	int32_t passed_fd; /* and 1: what it wrote to since, and has read nothing since; 0 = none */
+	uint64_t used_ipc; /* what it used of System V last, as ipc_of(); 0 = nothing */
+	uint64_t used_ipc_ns; /* when */
 
 	const struct fact_thread *dumped; /* with the call that the dump saw it in; NULL = none */
 
@@ -723,6 +726,19 @@ void polled_found(struct state *state, struct thread *thread); /* the call found
 void polled_used(struct state *state, struct thread *thread, const struct event *ev);
 void polled_told(struct state *state, struct thread *thread, const struct event *ev);
 /* What the wait that the thread is in watches, as far as all of it is known; how many there are, else 0. */
+/* seen.c: what the recorder saw the thread wait for in this wait; NULL = nothing. There are *out_count. */
+const struct fact_wait *seen_wait(const struct state *state, const struct thread *thread,
+				  const struct wait *wait, size_t *out_count);
+
+/* From what it is known who could end it, as struct wait's origin tells it. */
+const char *seen_by(struct state *state, const struct fact_wait *seen);
+
+/* Whether it waits for a lock that somebody has. */
+bool seen_has_lock(const struct fact_wait *seen);
+
+/* Tell by the object of the wait what was seen of it, where that is more than is known. */
+void seen_object(struct state *state, struct wait *wait, const struct fact_wait *seen);
+
 size_t polled_watched(const struct state *state, const struct thread *thread, int32_t *out_fds,
 		      size_t max);
 

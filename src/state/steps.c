@@ -77,6 +77,7 @@ static void forget_call(struct thread *thread)
 	thread->held_ns = 0;
 	thread->held_by = 0;
 	memset(thread->used_fd, 0, sizeof(thread->used_fd));
+	thread->came_fd = thread->passed_fd = 0;
 	thread->used_ipc = thread->used_ipc_ns = 0;
 	thread->dumped = NULL;
 	thread->answered = thread->poll_open = thread->poll_known = false;

@@ -47,7 +47,7 @@ static const struct call known_calls[] = {
 	{ "fallocate", CALL_FD, 0 },
 	{ "getdents", CALL_FD, 0 },
 	{ "getdents64", CALL_FD, 0 },
-	{ "ioctl", CALL_FD, 0, .moves = MOVES_OUT },
+	{ "ioctl", CALL_FD, 0, .moves = MOVES_LOOKS },
 	{ "sendfile", CALL_FD, 0, .moves = MOVES_IN },
 	{ "sendfile64", CALL_FD, 0, .moves = MOVES_IN },
 	{ "splice", CALL_FD, 0 },

@@ -3,6 +3,8 @@
  *
  * Of descriptors it is the last few that its calls were about. Of System V's queues and semaphores,
  * which nobody has, it is the last one that it was let do with what it asked for.
+ *
+ * Who reads from one and writes to another passes on what came, until it reads again, or answers.
  */
 #include "state/state_int.h"
 
@@ -33,10 +35,28 @@ static uint64_t ipc_of(const struct call *call, const uint64_t *args)
 	return (uint64_t)call->kind << 32 | (uint32_t)args[0];
 }
 
+static void note_passed(struct thread *thread, const struct call *call, int64_t moved)
+{
+	int32_t fd = (int32_t)((uint32_t)thread->call_args[0] + 1);
+
+	if (moved < 0)
+		return;
+	if (call->moves == MOVES_OUT) {
+		thread->came_fd = fd == thread->passed_fd ? 0 : fd; /* an answer, or a part of it */
+		thread->passed_fd = 0;
+	} else if (fd == thread->came_fd) { /* answered */
+		thread->came_fd = thread->passed_fd = 0;
+	} else if (thread->came_fd) {
+		thread->passed_fd = fd;
+	}
+}
+
 void used_leave(struct thread *thread, const struct call *call, const struct event *ev)
 {
 	uint64_t what = ev->syscall.ret >= 0 ? ipc_of(call, thread->call_args) : 0;
 
+	if (call->moves && call->moves != MOVES_LOOKS)
+		note_passed(thread, call, ev->syscall.ret);
 	if (!what)
 		return;
 	thread->used_ipc = what;

@@ -111,6 +111,18 @@ static const struct field vtid_fields[] = {
 	FIELD(fact_vtid, "start", start, FIELD_U64, false),
 };
 
+static const struct field wait_fields[] = {
+	FIELD(fact_wait, "tid", tid, FIELD_I32, true),
+	FIELD(fact_wait, "who", who, FIELD_I32, true),
+	FIELD(fact_wait, "process", is_process, FIELD_BOOL, false),
+	FIELD(fact_wait, "inferred", is_inferred, FIELD_BOOL, false),
+	FIELD(fact_wait, "ns", seen_ns, FIELD_U64, true),
+	FIELD(fact_wait, "word", word, FIELD_U64, false),
+	FIELD(fact_wait, "call", call, FIELD_TEXT, true),
+	FIELD(fact_wait, "object", object, FIELD_TEXT, true),
+	FIELD(fact_wait, "how", how, FIELD_TEXT, true),
+};
+
 static const struct field name_fields[] = {
 	FIELD(fact_name, "nr", nr, FIELD_U64, true),
 	FIELD(fact_name, "name", name, FIELD_TEXT, true),
@@ -131,6 +143,7 @@ enum {
 	KIND_FD,
 	KIND_EPOLL,
 	KIND_VTID,
+	KIND_WAIT,
 	KIND_IRQ,
 	KIND_DEVICE,
 	KIND_MOMENT,
@@ -142,6 +155,7 @@ static const struct kind kinds[KIND_COUNT] = {
 	[KIND_FD] = KIND("fd", fd_fields, fact_fd, fds, fd_count),
 	[KIND_EPOLL] = KIND("epoll", epoll_fields, fact_epoll, epolls, epoll_count),
 	[KIND_VTID] = KIND("vtid", vtid_fields, fact_vtid, vtids, vtid_count),
+	[KIND_WAIT] = KIND("wait", wait_fields, fact_wait, waits, wait_count),
 	[KIND_IRQ] = KIND("irq", name_fields, fact_name, irqs, irq_count),
 	[KIND_DEVICE] = KIND("device", name_fields, fact_name, devices, device_count),
 	[KIND_MOMENT] = KIND("moment", moment_fields, fact_moment, moments, moment_count),
@@ -250,6 +264,11 @@ void dump_print_epoll(FILE *out, const struct fact_epoll *epoll)
 void dump_print_vtid(FILE *out, const struct fact_vtid *vtid)
 {
 	print_line(out, &kinds[KIND_VTID], vtid);
+}
+
+void dump_print_wait(FILE *out, const struct fact_wait *wait)
+{
+	print_line(out, &kinds[KIND_WAIT], wait);
 }
 
 void dump_print_irq(FILE *out, const struct fact_name *irq)
@@ -461,6 +480,9 @@ static void read_lines(struct reader *reader, int fd, char *buffer)
 ORDER_FUNCTION(compare_fds, struct fact_fd, ORDER_UP(tgid), ORDER_UP(fd), ORDER_UP(inode),
 	       ORDER_TEXT(name));
 
+ORDER_FUNCTION(compare_waits, struct fact_wait, ORDER_UP(tid), ORDER_UP(seen_ns), ORDER_UP(who),
+	       ORDER_UP(is_process));
+
 /* Append what was collected to the array of the facts. */
 static void hand_over(struct facts *facts, const struct kind *kind, struct rows *rows)
 {
@@ -497,5 +519,7 @@ int dump_read(const char *path, struct facts *facts, struct err *err)
 	facts->vtid_cap = facts->vtid_count;
 	if (facts->fd_count)
 		qsort(facts->fds, facts->fd_count, sizeof(*facts->fds), compare_fds);
+	if (facts->wait_count)
+		qsort(facts->waits, facts->wait_count, sizeof(*facts->waits), compare_waits);
 	return 0;
 }

@@ -7,6 +7,7 @@
  *	{"fd":{"tgid","fd","role","inode","name"}}          role: enum fd_role as a number
  *	{"epoll":{"tgid","epoll","target"}}
  *	{"vtid":{"space","vtid","tid","tgid","start"}}      of threads in a pid namespace of their own
+ *	{"wait":{"tid","who","process","inferred","ns","word","call","object","how"}}   struct fact_wait
  *	{"irq":{"nr","name"}}
  *	{"device":{"nr","name"}}                            nr: major << 20 | minor
  *
@@ -28,18 +29,20 @@ struct fact_epoll;
 struct fact_moment;
 struct fact_name;
 struct fact_vtid;
+struct fact_wait;
 
 void dump_print_thread(FILE *out, const struct fact_thread *thread);
 void dump_print_fd(FILE *out, const struct fact_fd *fd);
 void dump_print_epoll(FILE *out, const struct fact_epoll *epoll);
 void dump_print_vtid(FILE *out, const struct fact_vtid *vtid);
+void dump_print_wait(FILE *out, const struct fact_wait *wait);
 void dump_print_moment(FILE *out, const struct fact_moment *moment);
 void dump_print_irq(FILE *out, const struct fact_name *irq);
 void dump_print_device(FILE *out, const struct fact_name *device);
 
 /*
- * Read a dump into 'facts' (threads, fds, epolls, vtids, irqs, devices are appended and
- * fds sorted). Damaged lines are skipped and noted in facts->damage. Returns 0 or
+ * Read a dump into 'facts' (threads, fds, epolls, vtids, waits, irqs, devices are appended,
+ * fds and waits sorted). Damaged lines are skipped and noted in facts->damage. Returns 0 or
  * a negative errno of opening.
  */
 int dump_read(const char *path, struct facts *facts, struct err *err);

@@ -156,6 +156,15 @@ static bool rwlock_fits(const struct futex *futex, int base)
 	       word_at(futex, base + 12) <= 3 && (readers & 3) != 0;
 }
 
+/* So many have it, as they count themselves; who they are is written nowhere. */
+static bool set_readers(const struct futex *futex, uint32_t readers)
+{
+	AUTO_FREE char *what =
+		xasprintf("rwlock held by %u reader%s", readers, readers > 1 ? "s" : "");
+
+	return set_unowned(futex, what);
+}
+
 static bool is_glibc_rwlock(const struct futex *futex)
 {
 	for (int base = -12; base <= -8; base += 4) {
@@ -170,8 +179,8 @@ static bool is_glibc_rwlock(const struct futex *futex)
 			return set_owner(futex, tid, "rwlock", STUCK_HOW_RWLOCK_GLIBC);
 		/* Readers have no names; believed when nothing else fits the word either. */
 		if (!is_write_phase && word_at(futex, base + 24) == 0 &&
-		    word_at(futex, base) >> 3 > 0)
-			return set_unowned(futex, "rwlock held by readers");
+		    word_at(futex, base) >> RWLOCK_SHIFT > 0)
+			return set_readers(futex, word_at(futex, base) >> RWLOCK_SHIFT);
 	}
 	return false;
 }
@@ -401,6 +410,36 @@ static bool is_postgres_lock(const struct futex *futex)
 	return true;
 }
 
+/* How many of the process's threads wait for the word. */
+static uint32_t waiting_here(const struct futex *futex)
+{
+	const struct asleep *asleep = futex->asleep;
+	const struct process *process = asleep->process;
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < process->count; i++) {
+		const struct task *task = &asleep->snap->look.tasks[process->first + i];
+
+		count += task->has_call && task->nr == asleep->task.nr &&
+			 task->args[0] == futex->address;
+	}
+	return count;
+}
+
+/* in, current_round, count, shared, out; round by round as many come in as it is for: they wait for the second. */
+static bool is_glibc_barrier(const struct futex *futex)
+{
+	uint32_t in = word_at(futex, -4), round = word_at(futex, 0), of = word_at(futex, 4);
+	uint32_t come = in - round;
+	AUTO_FREE char *what = NULL;
+
+	if (!futex->is_private || round != futex->awaited || word_at(futex, 8) != 0 || come == 0 ||
+	    come >= of || of > GLIBC_USERS_MAX || come != waiting_here(futex))
+		return false;
+	what = xasprintf("barrier (by its layout), %u of %u have come,", come, of);
+	return set_unowned(futex, what);
+}
+
 static bool is_glibc_sem(const struct futex *futex)
 {
 	return sem_fits(futex) && set_unowned(futex, "semaphore (by its layout)");
@@ -426,9 +465,10 @@ static bool is_go(const struct futex *futex)
 
 /* In the order of how sure each is. */
 static bool (*const layouts[])(const struct futex *futex) = {
-	is_tid_word,	  is_glibc_join,    is_musl_join,  is_glibc_mutex,  is_stdio_lock,
-	is_glibc_rwlock,  is_behind_writer, is_refused_pi, is_java_monitor, is_python_lock,
-	is_postgres_lock, is_python_shared, is_glibc_sem,  is_glibc_cond,   is_go,
+	is_tid_word,	  is_glibc_join,   is_musl_join,     is_glibc_mutex,
+	is_stdio_lock,	  is_glibc_rwlock, is_behind_writer, is_refused_pi,
+	is_java_monitor,  is_python_lock,  is_postgres_lock, is_python_shared,
+	is_glibc_barrier, is_glibc_sem,	   is_glibc_cond,    is_go,
 };
 
 static bool is_waiting_op(uint32_t op)

@@ -63,4 +63,10 @@ enum stuck_how {
 	STUCK_HOWS
 };
 
+/* A word for it, which is stored and never changes: "java_monitor"; "" for STUCK_HOW_NONE. */
+const char *stuck_how_name(enum stuck_how how);
+
+/* The one of that name; STUCK_HOW_NONE when there is none. */
+enum stuck_how stuck_how_of(const char *name);
+
 #endif

@@ -14,7 +14,6 @@
 #include "proc/proc.h"
 #include "stuck/worker.h"
 
-#define TASKS_MAX 100000 /* all that are looked at */
 #define PEEK_MAX  65536
 #define NAME_MAX_ 64
 
@@ -101,7 +100,7 @@ static struct tasks_job *tasks_job_new(const struct look *look, int32_t tgid)
 	job->job = (struct worker_job){ tasks_job_run, tasks_job_free };
 	job->proc_fd = look->proc_fd;
 	job->tgid = tgid;
-	job->max = TASKS_MAX - look->count;
+	job->max = look->most - look->count;
 	job->budget_ns = look->budget_ns;
 	if (process && process->count) {
 		job->before_count = process->count;
@@ -150,7 +149,7 @@ struct process *look_process(struct look *look, int32_t tgid)
 	if (index)
 		return usable(&look->processes[*index]);
 	process = look_add_process(look, tgid);
-	if (look->count >= TASKS_MAX || look_spent_ns() > look->budget_ns) {
+	if (look->count >= look->most || look_spent_ns() > look->budget_ns) {
 		look->skipped++;
 		return NULL;
 	}

@@ -31,6 +31,7 @@ struct look {
 	struct worker *worker;	   /* not owned */
 	const struct look *before; /* NULL = this is the first one */
 	uint64_t budget_ns;	   /* of look_spent_ns(): no new processes from then on */
+	size_t most;		   /* tasks: none are added behind so many */
 	struct task *tasks;	   /* owned; moves as processes are added */
 	size_t count;
 	size_t cap;

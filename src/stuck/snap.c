@@ -202,12 +202,13 @@ static void look_at_edges(struct snap *snap, struct wait *wait)
 }
 
 void snap_take(struct snap *snap, int proc_fd, struct worker *worker, const struct snap *before,
-	       const int32_t *tgids, size_t count, uint64_t budget_ns)
+	       const int32_t *tgids, size_t count, struct snap_bounds bounds)
 {
 	*snap = (struct snap){ .look = { .proc_fd = proc_fd,
 					 .worker = worker,
 					 .before = before ? &before->look : NULL,
-					 .budget_ns = budget_ns } };
+					 .budget_ns = bounds.budget_ns,
+					 .most = bounds.most } };
 	for (size_t i = 0; i < count; i++)
 		(void)look_process(&snap->look, tgids[i]);
 	for (size_t i = 0; i < snap->look.count; i++) {

@@ -24,6 +24,8 @@
 #define MORE_BUDGET_NS	150000000u
 #define SINCE_BUDGET_NS 150000000u /* of telling since when they wait, for all */
 
+#define THREADS_MAX 100000 /* that are looked at */
+
 #define TITLES_BUDGET_NS 50000000u
 
 #define HANGS "hanging processes"
@@ -228,20 +230,22 @@ static struct stuck *join(const struct snap *first, const struct snap *second,
 	return stuck;
 }
 
-static int look_twice(const struct asked *targets, int proc_fd, uint64_t start_ns,
-		      struct stuck **out_stuck)
+/* Closes 'proc_fd', unless a thread that was left behind may still use it. */
+static struct stuck *look_twice(const struct asked *targets, int proc_fd, size_t most,
+				uint64_t start_ns)
 {
 	struct worker *worker = worker_new(PATIENCE_MS);
-	uint64_t begun_ns = look_spent_ns(), spent_ns;
+	uint64_t begun_ns = look_spent_ns(), spent_ns, between_ns;
 	struct snap first, second;
 	struct stuck *stuck;
 
 	snap_take(&first, proc_fd, worker, NULL, targets->tgids, targets->count,
-		  begun_ns + FIRST_BUDGET_NS);
+		  (struct snap_bounds){ begun_ns + FIRST_BUDGET_NS, most });
+	between_ns = look_now_ns();
 	spent_ns = look_spent_ns() - begun_ns;
 	/* Less is read of each thread: what the first look had time for, this one has. */
 	snap_take(&second, proc_fd, worker, &first, targets->tgids, targets->count,
-		  begun_ns + 2 * spent_ns + MORE_BUDGET_NS);
+		  (struct snap_bounds){ begun_ns + 2 * spent_ns + MORE_BUDGET_NS, most });
 	stuck = join(&first, &second, targets);
 	add_since(stuck, &second);
 	add_titles(stuck, &second);
@@ -249,11 +253,12 @@ static int look_twice(const struct asked *targets, int proc_fd, uint64_t start_n
 	add_all_missing(stuck, &second);
 	snap_fini(&first);
 	snap_fini(&second);
-	worker_free(worker);
+	if (worker_free(worker))
+		close(proc_fd);
+	stuck->between_ns = between_ns;
 	stuck->now_ns = look_now_ns();
 	stuck->took_ns = stuck->now_ns - start_ns;
-	*out_stuck = stuck;
-	return 0;
+	return stuck;
 }
 
 /* Whether anything is known of anybody who was asked for; else why not. */
@@ -285,14 +290,15 @@ int stuck_look(const struct stuck_select *select, struct stuck **out_stuck, stru
 	if (proc_fd < 0)
 		return err_set(err, -errno, "cannot open /proc: %s", strerror(errno));
 	rc = asked_find(&targets, proc_fd, select, err);
-	if (rc == 0)
-		rc = look_twice(&targets, proc_fd, start_ns, out_stuck);
-	asked_fini(&targets);
-	/* It stays open: a worker that was left behind may still use it. */
 	if (rc < 0) {
+		asked_fini(&targets);
 		close(proc_fd);
 		return rc;
 	}
+	*out_stuck =
+		look_twice(&targets, proc_fd,
+			   select->most_threads ? select->most_threads : THREADS_MAX, start_ns);
+	asked_fini(&targets);
 	rc = is_answer(*out_stuck, err);
 	if (rc < 0)
 		stuck_free(*out_stuck);

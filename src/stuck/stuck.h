@@ -132,6 +132,7 @@ struct stuck_missing {
 struct stuck {
 	uint64_t took_ns;
 	uint64_t now_ns;	      /* CLOCK_MONOTONIC */
+	uint64_t between_ns;	      /* the same, between the two looks: who waits, did so then */
 	struct stuck_thread *threads; /* by tgid, tid */
 	size_t count;
 	struct map by_tid; /* index into threads */
@@ -147,9 +148,10 @@ struct stuck {
 struct stuck_select {
 	const int32_t *tgids; /* processes, or threads of them */
 	size_t count;
-	const char *comm; /* all processes of that name; NULL = none */
-	bool all;	  /* all processes, without threads of the kernel */
-	bool may_be_gone; /* some of 'tgids' may have exited, if not all have */
+	const char *comm;    /* all processes of that name; NULL = none */
+	bool all;	     /* all processes, without threads of the kernel */
+	bool may_be_gone;    /* some of 'tgids' may have exited, if not all have */
+	size_t most_threads; /* no process is begun behind so many; 0 = as many as there may be */
 };
 
 /*

@@ -94,8 +94,10 @@ struct worker *worker_new(uint32_t patience_ms)
 	return worker;
 }
 
-void worker_free(struct worker *worker)
+bool worker_free(struct worker *worker)
 {
+	bool is_alone = !worker || !worker->left;
+
 	if (worker && worker->hand) {
 		pthread_mutex_lock(&worker->hand->lock);
 		worker->hand->ends = true;
@@ -105,6 +107,7 @@ void worker_free(struct worker *worker)
 		hand_free(worker->hand);
 	}
 	free(worker);
+	return is_alone;
 }
 
 static struct timespec until(uint32_t ms)

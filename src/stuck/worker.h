@@ -21,8 +21,8 @@ struct worker_job {
 
 struct worker *worker_new(uint32_t patience_ms);
 
-/* A thread that hangs is left to itself. NULL is fine. */
-void worker_free(struct worker *worker);
+/* A thread that hangs is left to itself: false when one was. NULL is fine. */
+bool worker_free(struct worker *worker);
 
 /*
  * Do it and wait for it. Returns true when it was done: the job is the caller's again. False when

@@ -337,6 +337,8 @@ enum wait_flag {
 #define BY_TAKER_GONE	     "taker_gone_one_has"
 #define BY_TAKER_GONE_FAMILY "taker_gone_family_has"
 #define BY_GLIBC_OWNER	     "glibc_owner"
+#define BY_PASSED_ON	     "passed_on"
+#define BY_SEEN		     "seen " /* and a name of stuck/how.h */
 
 /* One wait of one thread: from the switch out to the wake-up. */
 struct wait {

@@ -4,6 +4,7 @@
 One hung before it was recorded, and does so to the end: only the state dump knows its system call.
 Another one is ended by this test: the time until then is not the test's.
 """
+import contextlib
 import os
 import signal
 import subprocess
@@ -117,6 +118,88 @@ def nobody_accepts(tap):
            "not accepted: who listens is waited for, as inferred", hop, done.stderr)
 
 
+# One end of what nobody has recorded the making of: a pidfd of a child, a semaphore that it took, an RLock.
+AWAITS = """import os, select
+pid = os.fork()
+if not pid:
+    os.execvp("sleep", ["sleep", "300"])
+poll = select.poll()
+poll.register(os.pidfd_open(pid), select.POLLIN)
+print(pid, flush=True)
+poll.poll()
+"""
+RLOCK = """import threading, time
+lock = threading.RLock()
+def keeper():
+    lock.acquire()
+    print(threading.get_native_id(), flush=True)
+    time.sleep(300)
+thread = threading.Thread(target=keeper, daemon=True)
+thread.start()
+while lock.acquire(blocking=False):
+    lock.release()
+    time.sleep(0.01)
+lock.acquire()
+"""
+
+
+def seen_by_the_recorder(tap, name, program, how):
+    """What no event tells, the recorder sees as it looks: the program prints who is awaited."""
+    with kernel.running(sys.executable, "-c", program, stdout=subprocess.PIPE, text=True) as process:
+        awaited = int(process.stdout.readline())
+        if not hung(process.pid):
+            kernel.absent("/proc/PID/syscall does not tell what a process sleeps in")
+        kernel.holdup("record", "-p", process.pid, "-d", HANG_S, "-o", name + ".holdup")
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(awaited, signal.SIGTERM)
+    report, done = kernel.why("--tid", process.pid, name + ".holdup")
+    hop = report["chain"][0] if report else {}
+    tap.ok(hop.get("expects", {}).get("tid") == awaited
+           and hop.get("expects_inferred_data", {}).get("kind") == "seen"
+           and hop["expects_inferred_data"].get("name") == how,
+           name + ": who is awaited is as the recorder saw", hop, done.stderr)
+
+
+# It is asked by a datagram, and answers none.
+DATAGRAMS = """import os, socket, time
+server = socket.socket(type=socket.SOCK_DGRAM)
+server.bind(("127.0.0.1", 0))
+pid = os.fork()
+if not pid:
+    server.recv(9)
+    time.sleep(300)
+client = socket.socket(type=socket.SOCK_DGRAM)
+client.connect(server.getsockname())
+server.close()
+print(pid, flush=True)
+client.send(b"x")
+client.recv(9)
+"""
+
+
+def no_datagram(tap):
+    with kernel.running(sys.executable, "-c", DATAGRAMS, stdout=subprocess.PIPE, text=True) as process:
+        awaited = int(process.stdout.readline())
+        if not hung(process.pid):
+            kernel.absent("/proc/PID/syscall does not tell what a process sleeps in")
+        kernel.holdup("record", "-p", process.pid, "-d", HANG_S, "-o", "udp.holdup")
+        os.kill(awaited, signal.SIGTERM)
+    report, done = kernel.why("--pid", process.pid, "udp.holdup")
+    hop = report["chain"][0] if report else {}
+    tap.ok(hop.get("expects", {}).get("tid") == awaited, "datagram: who is bound there is awaited", hop, done.stderr)
+
+
+def killed_while_it_hangs(tap):
+    """The recorder has looked before: a program may be killed at any time."""
+    script = "import signal\n" + RLOCK.replace("\nlock.acquire()", "\nsignal.alarm(5)\nlock.acquire()")
+    done = kernel.holdup("record", "-o", "killed.holdup", "--", sys.executable, "-c", script)
+    awaited = done.stdout.split()
+    report, done = kernel.why("killed.holdup")
+    hops = [hop for hop in report["chain"] if hop.get("expects")] if report else []
+    tap.ok(awaited and [hop["expects"]["tid"] for hop in hops[:1]] == [int(awaited[0])],
+           "killed: whom it had waited for is known", hops, done.stderr)
+
+
 def child_of(parent, comm, limit_s=20):
     """The child of that name, when it has run it."""
     end = time.monotonic() + limit_s
@@ -185,6 +268,11 @@ def main():
         the_other_end(tap)
         its_own_lock(tap)
         nobody_accepts(tap)
+        seen_by_the_recorder(tap, "pidfd", AWAITS, "pidfd")
+        if sys.implementation.name == "cpython" and (3, 11) <= sys.version_info < (3, 14):
+            seen_by_the_recorder(tap, "rlock", RLOCK, "python_rlock")
+            killed_while_it_hangs(tap)
+        no_datagram(tap)
         ended_by_somebody(tap, folder)
     return tap.end()
 

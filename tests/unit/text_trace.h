@@ -65,7 +65,7 @@ struct text_trace {
 	struct facts facts;
 	struct event *events;
 	size_t count, cap;
-	size_t thread_cap, fd_cap, epoll_cap, symbol_cap, device_cap;
+	size_t thread_cap, fd_cap, epoll_cap, wait_cap, symbol_cap, device_cap;
 	struct tt_cpu cpus[TT_CPUS];
 	char *words[TT_WORDS]; /* of the line being read */
 	int word_count;
@@ -683,6 +683,26 @@ static inline void tt_epoll_line(struct text_trace *trace)
 	};
 }
 
+/* waits TIME TID CALL OBJECT WHO|0 [process] [HOW]: in order of TID */
+static inline void tt_waits_line(struct text_trace *trace)
+{
+	struct facts *facts = &trace->facts;
+	bool is_process = trace->word_count > 6 && strcmp(trace->words[6], "process") == 0;
+
+	facts->waits =
+		vec_room(facts->waits, facts->wait_count, &trace->wait_cap, sizeof(*facts->waits));
+	facts->waits[facts->wait_count++] = (struct fact_wait){
+		.seen_ns = tt_number(trace, 1),
+		.tid = (int32_t)tt_number(trace, 2),
+		.call = facts_keep(facts, trace->words[3]),
+		.object = facts_keep(facts, trace->words[4]),
+		.who = (int32_t)tt_number(trace, 5),
+		.is_process = is_process,
+		.how = facts_keep(facts, trace->words[trace->word_count - 1]),
+		.word = 0x1000,
+	};
+}
+
 /* Cut 'line' into words; a '#' begins a comment. */
 static inline void tt_split(struct text_trace *trace, char *line)
 {
@@ -720,6 +740,8 @@ static inline void tt_line(struct text_trace *trace, char *line)
 		tt_fd_line(trace);
 	else if (strcmp(trace->words[0], "epoll") == 0)
 		tt_epoll_line(trace);
+	else if (strcmp(trace->words[0], "waits") == 0)
+		tt_waits_line(trace);
 	else
 		tt_event_line(trace);
 }

@@ -67,6 +67,8 @@ enum why_reason_kind {
 	WHY_REASON_TAKER_GONE, /* of the lock; one process has the file open beside the asker */
 	WHY_REASON_TAKER_GONE_FAMILY, /* the same, and its children */
 	WHY_REASON_GLIBC_OWNER,	      /* glibc keeps the owner of a lock there */
+	WHY_REASON_PASSED_ON,	      /* what had come was sent on there, and nothing came back */
+	WHY_REASON_SEEN,	      /* the recorder saw it as it looked (name: of stuck/how.h) */
 	WHY_REASON_SUCCEEDED, /* (call, object, name: error, by) failed until somebody did something */
 	WHY_REASON_CHANGED,	   /* (call, object, by) found nothing new until then */
 	WHY_REASON_CHANGED_MAPPED, /* (call, object, did) the same, and it has the file mapped */

@@ -105,7 +105,7 @@ bool query_futex(const struct query *query, const struct wait *wait, uint64_t *o
 	if (strncmp(object, "futex 0x", 8) != 0)
 		return false;
 	*out_address = strtoull(object + 8, &end, 16);
-	return *end == '\0';
+	return *end == '\0' || *end == ','; /* and what it is */
 }
 
 static bool is_same(struct query *query, const struct wait *one, const struct wait *other)

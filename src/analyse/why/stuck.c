@@ -166,11 +166,14 @@ const struct why_reason *query_awaited_by(struct query *query, const struct wait
 	struct why_reason reason = { .kind = *by ? WHY_REASON_EXPECTED : WHY_REASON_NONE };
 
 	for (enum why_reason_kind kind = WHY_REASON_END_USED_LATELY;
-	     *by && kind <= WHY_REASON_GLIBC_OWNER; kind++) {
+	     *by && kind <= WHY_REASON_PASSED_ON; kind++) {
 		if (strcmp(by, why_reason_name(kind)) == 0)
 			reason.kind = kind;
 	}
-	if (reason.kind == WHY_REASON_EXPECTED)
+	if (reason.kind == WHY_REASON_EXPECTED && strncmp(by, BY_SEEN, sizeof(BY_SEEN) - 1) == 0)
+		reason = (struct why_reason){ .kind = WHY_REASON_SEEN,
+					      .name = by + sizeof(BY_SEEN) - 1 };
+	else if (reason.kind == WHY_REASON_EXPECTED)
 		reason.object = by;
 	return why_reason_keep(query->why, &reason);
 }

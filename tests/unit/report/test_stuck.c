@@ -114,6 +114,22 @@ static size_t lines_with(const char *text, const char *word)
 	return count;
 }
 
+/* Traces have the names: each is one, and has its words. */
+static void each_how_has_a_name_and_words(void **unused)
+{
+	for (int how = STUCK_HOW_NONE + 1; how < STUCK_HOWS; how++) {
+		const char *name = stuck_how_name((enum stuck_how)how);
+
+		assert_true(*name);
+		assert_int_equal(stuck_how_of(name), how);
+		assert_string_not_equal(report_stuck_how_words((enum stuck_how)how),
+					report_stuck_how_words(STUCK_HOW_NONE));
+	}
+	assert_string_equal(stuck_how_name(STUCK_HOW_NONE), "");
+	assert_int_equal(stuck_how_of("telepathy"), STUCK_HOW_NONE);
+	assert_int_equal(stuck_how_of(""), STUCK_HOW_NONE);
+}
+
 static void who_waits_alike_is_one_line(void **unused)
 {
 	AUTO_FREE char *text = idle_text(4, false);
@@ -191,6 +207,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_known_is_said),
 		cmocka_unit_test(what_is_inferred_anywhere_says_so),
+		cmocka_unit_test(each_how_has_a_name_and_words),
 		cmocka_unit_test(who_waits_alike_is_one_line),
 		cmocka_unit_test(who_runs_of_several_is_said_and_that_others_could_end_it),
 		cmocka_unit_test(two_alike_and_unfolded_ones_are_lines_of_their_own),

@@ -440,6 +440,113 @@ static void who_listens_is_awaited_by_who_connects(void **unused)
 }
 
 /* Each waits for the other one: told once, and not followed for ever. */
+/* Connected datagrams come from one address alone: who is connected back has it, else who is bound there. */
+static void datagrams_come_from_who_is_bound_there(void **unused)
+{
+#define DATAGRAMS(TO, NAME)                                           \
+	"thread 7 7 1 R client\n"                                     \
+	"thread 8 8 1 R server\n"                                     \
+	"  0 cpu0 switch 0(runnable) 7\n"                             \
+	"  0 cpu1 switch 0(runnable) 8\n"                             \
+	"  1 cpu0 fdname 7 3 \"udp 127.0.0.1:5->" TO "\" connected\n" \
+	"  1 cpu1 fdname 8 4 \"" NAME "\" socket\n" READS " 60 cpu1 leave getpid 8\n"
+#define NO_ANSWER(TO) "stuck 7 50 read: the recording ended [fd 3 = udp 127.0.0.1:5->" TO "]"
+	says(DATAGRAMS("127.0.0.1:6", "udp 127.0.0.1:6"), "other_thread 8 50 running");
+	says(DATAGRAMS("127.0.0.1:6", "udp *:6"), "other_thread 8 50 running");
+	says(DATAGRAMS("127.0.0.1:6", "udp 127.0.0.1:6->127.0.0.1:5"), "other_thread 8 50 running");
+	says(DATAGRAMS("127.0.0.1:6", "udp 127.0.0.1:6->127.0.0.1:9"), NO_ANSWER("127.0.0.1:6"));
+	says(DATAGRAMS("127.0.0.1:6", "tcp listen *:6"), NO_ANSWER("127.0.0.1:6"));
+	says(DATAGRAMS("10.0.0.2:6", "udp *:6"), NO_ANSWER("10.0.0.2:6"));
+}
+
+#define PROXY                                                              \
+	"thread 7 7 1 R proxy\n"                                           \
+	"thread 8 8 1 R upstream\n"                                        \
+	"thread 9 9 1 R client\n"                                          \
+	"  0 cpu0 switch 0(runnable) 7\n"                                  \
+	"  0 cpu1 switch 0(runnable) 8\n"                                  \
+	"  1 cpu0 fdname 7 3 \"tcp 127.0.0.1:1->127.0.0.1:2\" accepted\n"  \
+	"  1 cpu0 fdname 9 3 \"tcp 127.0.0.1:2->127.0.0.1:1\" connected\n" \
+	"  1 cpu0 fdname 7 4 \"tcp 127.0.0.1:3->127.0.0.1:4\" connected\n" \
+	"  1 cpu0 fdname 8 4 \"tcp 127.0.0.1:4->127.0.0.1:3\" accepted\n"  \
+	"  1 cpu0 enter epoll_create1 0\n  1 cpu0 leave epoll_create1 7\n" \
+	"  2 cpu0 enter epoll_ctl 7 1 3\n  2 cpu0 leave epoll_ctl 0\n"     \
+	"  2 cpu0 enter epoll_ctl 7 1 4\n  2 cpu0 leave epoll_ctl 0\n"
+
+#define WATCHES_BOTH                     \
+	"  9 cpu0 enter epoll_wait 7\n"  \
+	" 10 cpu0 switch 7(blocked) 0\n" \
+	" 60 cpu1 leave getpid 8\n"
+
+#define TAKES(AT, FD) AT " cpu0 enter read " FD "\n" AT " cpu0 leave read 9\n"
+#define SENDS(AT, FD) AT " cpu0 enter write " FD "\n" AT " cpu0 leave write 9\n"
+
+/* Who sits between a client and who shall answer waits for the latter, if it sent on what it read last. */
+static void who_got_what_came_last_is_awaited(void **unused)
+{
+	static const char *const unknown[] = {
+		PROXY WATCHES_BOTH,
+		PROXY TAKES("3", "3") WATCHES_BOTH,
+		PROXY SENDS("3", "4") WATCHES_BOTH,
+		PROXY TAKES("3", "4") SENDS("4", "3") WATCHES_BOTH,
+		PROXY TAKES("3", "3") SENDS("4", "4") TAKES("5", "4") WATCHES_BOTH,
+		PROXY TAKES("3", "3") SENDS("4", "4") TAKES("5", "4") SENDS("6", "3") WATCHES_BOTH,
+		PROXY TAKES("3", "3") SENDS("4", "4") TAKES("5", "4") SENDS("6", "3")
+			TAKES("7", "4") SENDS("8", "3") WATCHES_BOTH,
+		/* Of three it may be that another one waits for another answer. */
+		PROXY "  3 cpu0 fdname 7 5 \"tcp 127.0.0.1:5->127.0.0.1:6\" connected\n"
+		      "  3 cpu0 enter epoll_ctl 7 1 5\n  3 cpu0 leave epoll_ctl 0\n" TAKES("3", "3")
+			      SENDS("4", "4") WATCHES_BOTH,
+	};
+
+	says_inferred(PROXY TAKES("3", "3") SENDS("4", "4") WATCHES_BOTH,
+		      "other_thread 8 50 running",
+		      "what had come last was sent on to it, and it has not answered since");
+	for (size_t i = 0; i < ARRAY_LEN(unknown); i++) {
+		struct told *told = replayed(unknown[i]);
+		assert_memory_equal(verdict_in(told, 7, 10, 60), "stuck 7 50", 10);
+		assert_int_equal(told->why.chain[0].expects.tid, 0);
+		told_free(told);
+	}
+}
+
+#define SEEN(LINES)                                                      \
+	"thread 7 7 1 R main\n"                                          \
+	"thread 8 7 1 R owner\n"                                         \
+	"thread 9 9 1 R other\n" LINES "  0 cpu0 switch 0(runnable) 7\n" \
+	"  0 cpu1 switch 0(runnable) 8\n"                                \
+	"  5 cpu0 enter futex 0x1000 128 0\n"                            \
+	" 10 cpu0 switch 7(blocked) 0\n"                                 \
+	" 60 cpu1 leave getpid 8\n"
+
+/* It is of the wait that went on then, and of what was called then. */
+static void what_was_seen_of_a_wait_is_believed(void **unused)
+{
+	static const char nobody[] = "stuck 7 50 futex: the recording ended [futex 0x1000]";
+
+	says_inferred(SEEN("waits 30 7 futex \"Java monitor 0x7000\" 8 java_monitor\n"),
+		      "lock 8 50 running [Java monitor 0x7000]",
+		      "it owns the monitor: HotSpot's owner field");
+	says(SEEN("waits 30 7 futex \"rwlock held by 2 readers 0x1000\" 0\n"),
+	     "stuck 7 50 futex: the recording ended [futex 0x1000, rwlock held by 2 readers]");
+	says(SEEN("waits 9 7 futex \"Java monitor 0x7000\" 8 java_monitor\n"), nobody);
+	says(SEEN("waits 30 7 read \"Java monitor 0x7000\" 8 java_monitor\n"), nobody);
+	says(SEEN("waits 30 9 futex \"Java monitor 0x7000\" 8 java_monitor\n"), nobody);
+	says(SEEN("waits 30 7 futex \"futex 0x1000\" 99 java_monitor\n"), nobody);
+	/* The later look counts. */
+	says(SEEN("waits 20 7 futex \"futex 0x1000\" 8 java_lock\n"
+		  "waits 30 7 futex \"futex 0x1000\" 0\n"),
+	     nobody);
+}
+
+static void of_several_that_were_seen_none_is_guessed(void **unused)
+{
+	says(SEEN("waits 30 7 futex \"futex 0x1000\" 8 process java_lock\n"
+		  "waits 30 7 futex \"futex 0x1000\" 9 process java_lock\n"),
+	     "stuck 7 50 futex: the recording ended "
+	     "[futex 0x1000; could end it: main[7] of 2 threads, other[9]]");
+}
+
 static void a_circle_is_told_as_one(void **unused)
 {
 	struct told *told = replayed(PIPE "  4 cpu1 enter read 4\n"
@@ -533,6 +640,10 @@ int main(void)
 		cmocka_unit_test(of_many_its_own_do_not_count),
 		cmocka_unit_test(who_listens_is_awaited_by_who_was_not_accepted),
 		cmocka_unit_test(who_listens_is_awaited_by_who_connects),
+		cmocka_unit_test(datagrams_come_from_who_is_bound_there),
+		cmocka_unit_test(who_got_what_came_last_is_awaited),
+		cmocka_unit_test(what_was_seen_of_a_wait_is_believed),
+		cmocka_unit_test(of_several_that_were_seen_none_is_guessed),
 		cmocka_unit_test(a_circle_is_told_as_one),
 		cmocka_unit_test(who_was_awaited_before_a_signal_is_known),
 		cmocka_unit_test(a_signal_that_ends_a_process_ends_the_waits_of_all_its_threads),

@@ -70,6 +70,9 @@ static void every_field_comes_back(void **unused)
 		      &(struct fact_fd){ 10, 3, FD_ROLE_LISTEN, 1ull << 63, "tcp listen *:80" });
 	dump_print_epoll(out, &(struct fact_epoll){ 10, 4, 3 });
 	dump_print_vtid(out, &(struct fact_vtid){ 4026532177, 7, 4711, 4700, 0, 1ull << 62 });
+	dump_print_wait(out, &(struct fact_wait){ 12, 9, true, true, 1ull << 60, 1ull << 62,
+						  "futex", "Java monitor", "java_monitor" });
+	dump_print_wait(out, &(struct fact_wait){ 11, 0, false, false, 5, 0, "poll", "", "" });
 	dump_print_irq(out, &(struct fact_name){ 24, "virtio0-req.0" });
 	dump_print_device(out, &(struct fact_name){ 254 << 20 | 1, "vda1" });
 	fclose(out);
@@ -107,6 +110,14 @@ static void every_field_comes_back(void **unused)
 	assert_int_equal(facts.vtids[0].tid, 4711);
 	assert_int_equal(facts.vtids[0].tgid, 4700);
 	assert_true(facts.vtids[0].start == 1ull << 62);
+	assert_int_equal(facts.wait_count, 2);
+	assert_int_equal(facts.waits[0].tid, 11); /* in order */
+	assert_int_equal(facts.waits[1].who, 9);
+	assert_true(facts.waits[1].is_process && facts.waits[1].is_inferred);
+	assert_true(facts.waits[1].seen_ns == 1ull << 60 && facts.waits[1].word == 1ull << 62);
+	assert_string_equal(facts.waits[1].call, "futex");
+	assert_string_equal(facts.waits[1].object, "Java monitor");
+	assert_string_equal(facts.waits[1].how, "java_monitor");
 	assert_int_equal(facts.irq_count, 1);
 	assert_string_equal(facts.irqs[0].name, "virtio0-req.0");
 	assert_int_equal(facts.device_count, 1);

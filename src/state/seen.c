@@ -1,0 +1,95 @@
+/*
+ * seen.c - what the recorder saw threads wait for, as it looked at them: struct fact_wait.
+ *
+ * It holds for the wait that went on at that time, and for no other one.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/search.h"
+#include "event/facts.h"
+#include "state/state_int.h"
+
+#define TEXT_BYTES 4096
+
+static bool is_within(const struct wait *wait, uint64_t seen_ns)
+{
+	return seen_ns > wait->begin_ns && (!wait->woken_ns || seen_ns < wait->woken_ns);
+}
+
+const struct fact_wait *seen_wait(const struct state *state, const struct thread *thread,
+				  const struct wait *wait, size_t *out_count)
+{
+	const struct fact_wait *waits = state->facts->waits, *first;
+	int32_t tid = thread->tl->tid;
+	const char *call;
+	size_t end = waits ? SEARCH_BEHIND(waits, state->facts->wait_count, tid, tid) : 0, at = end;
+
+	while (at && waits[at - 1].tid == tid && !is_within(wait, waits[at - 1].seen_ns))
+		at--;
+	end = at;
+	while (at && waits[at - 1].tid == tid && waits[at - 1].seen_ns == waits[end - 1].seen_ns)
+		at--;
+	*out_count = end - at;
+	first = end > at ? &waits[at] : NULL;
+	call = call_of(state, thread)->name;
+	return first && call && strcmp(first->call, call) == 0 ? first : NULL;
+}
+
+/* "rwlock 0x7f00 held by readers" without the address; as it is when it has another one, or none. */
+static void put_kind(const struct fact_wait *seen, char *out, size_t bytes)
+{
+	char word[32];
+	const char *at;
+
+	(void)snprintf(word, sizeof(word), " 0x%" PRIx64, seen->word);
+	at = strstr(seen->object, word);
+	if (!at || isxdigit((unsigned char)at[strlen(word)]))
+		(void)snprintf(out, bytes, "%s", seen->object);
+	else
+		(void)snprintf(out, bytes, "%.*s%s", (int)(at - seen->object), seen->object,
+			       at + strlen(word));
+}
+
+const char *seen_by(struct state *state, const struct fact_wait *seen)
+{
+	AUTO_FREE char *by = xasprintf(BY_SEEN "%s", seen->how);
+	struct names *names = &state->tl->names;
+
+	return names_text(names, names_add(names, by, TEXT_BYTES));
+}
+
+bool seen_has_lock(const struct fact_wait *seen)
+{
+	static const char *const locks[] = {
+		"mutex_word",	"mutex_glibc",	 "rwlock_glibc", "rwlock_writer",
+		"pi_mutex",	"pi_waiter",	 "file_stream",	 "python_inside",
+		"python_rlock", "python_shared", "java_monitor", "java_lock",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(locks); i++) {
+		if (strcmp(seen->how, locks[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+void seen_object(struct state *state, struct wait *wait, const struct fact_wait *seen)
+{
+	struct names *names = &state->tl->names;
+	const char *known = names_text(names, wait->object);
+	char kind[256];
+	AUTO_FREE char *text = NULL;
+
+	if (!seen->object[0] || (*known && !seen->word))
+		return;
+	put_kind(seen, kind, sizeof(kind));
+	if (seen->word && strcmp(kind, "futex") == 0)
+		return;
+	text = seen->word ? xasprintf("futex 0x%" PRIx64 ", %s", seen->word, kind) : xstrdup(kind);
+	wait->object = names_add(names, text, TEXT_BYTES);
+}
