@@ -39,6 +39,7 @@
 #include "event/facts.h"
 #include "event/stacks.h"
 
+#define ACTED_NS     1000000u /* that an act, and the end of the sleep before it, may seem apart */
 #define CHARGE_DEPTH 100
 #define KEPT_OFF_MAX 16 /* threads without a CPU that are told apart */
 
@@ -438,6 +439,7 @@ static struct place place_below(struct charger *charger, const struct place *pla
 				   : charge_hop(charger, place, slot, wait, led);
 	below.depth = place->depth + 1;
 	below.owner = SLOT_NONE;
+	below.acted_ns = 0;
 	node = &charger->nodes[below.node];
 	charge_note_holder(charger, node, wait);
 	if (node->count > 1 && (led->lock || led->inferred || node->slices) &&
@@ -595,6 +597,13 @@ static void charge_lock(struct charger *charger, const struct place *place, uint
 	}
 }
 
+/* What it did between the two, in memory, is what led here. */
+static bool has_acted(const struct place *place, const struct wait *wait, const struct wait *last)
+{
+	return place->acted_ns && wait->woken_ns && wait->woken_ns <= place->acted_ns + ACTED_NS &&
+	       last->begin_ns > wait->woken_ns && last->begin_ns + ACTED_NS >= place->acted_ns;
+}
+
 /*
  * A slice is charged to what ended the last one, for what that did in the slice. Who ended it may have
  * waited then, unlike whoever ends a whole wait: so it is not followed in circles.
@@ -609,7 +618,8 @@ static bool charge_slice(struct charger *charger, const struct place *place, uin
 	struct place below;
 
 	if (is_waiting_above(charger, place, slot) ||
-	    !query_slice(charger->query, slot, in->word, wait, &last))
+	    !query_slice(charger->query, slot, in->word, wait, &last) ||
+	    has_acted(place, wait, &last.wait))
 		return false;
 	slice.word = last.word;
 	below = place_below(charger, place, slot, &last.wait, &led);
@@ -643,6 +653,7 @@ static bool charge_answer(struct charger *charger, const struct place *place, ui
 	led.known = answer.known;
 	below = place_below(charger, place, slot, wait, &led);
 	charger->nodes[below.node].answerer = answer.slot;
+	below.acted_ns = answer.time_ns;
 	charge(charger, &below, answer.slot, in->start_ns, rest.start_ns);
 	if (place->depth == 0 && !answer.known) {
 		query->why->answer_count += !answer.reason;

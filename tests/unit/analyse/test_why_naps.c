@@ -21,17 +21,23 @@ static void says(struct script *script, const char *line, int for_us)
 	script->at_us += for_us;
 }
 
-static void by_timer(struct script *script, int cpu, int tid)
+static void by_timer_of(struct script *script, int cpu, int tid, const char *leaves)
 {
 	AUTO_FREE char *text =
 		xasprintf("cpu%d vector local_timer\n%dus cpu%d hrtimer hrtimer_wakeup\n"
 			  "%dus cpu%d waking %d cpu %d\n%dus cpu%d hrtimerdone\n"
 			  "%dus cpu%d vectorexit local_timer\n%dus cpu%d switch 0(runnable) %d\n"
-			  "%dus cpu%d leave clock_nanosleep 0",
+			  "%dus cpu%d leave %s",
 			  cpu, script->at_us, cpu, script->at_us, cpu, tid, cpu, script->at_us, cpu,
-			  script->at_us, cpu, script->at_us, cpu, tid, script->at_us + 1, cpu);
+			  script->at_us, cpu, script->at_us, cpu, tid, script->at_us + 1, cpu,
+			  leaves);
 
 	says(script, text, 3);
+}
+
+static void by_timer(struct script *script, int cpu, int tid)
+{
+	by_timer_of(script, cpu, tid, "clock_nanosleep 0");
 }
 
 static void sleep_begins(struct script *script)
@@ -125,6 +131,31 @@ static void who_woke_up_in_the_last_sleep_is_inferred(void **unused)
 			    "it alone woke up as 6 equal sleeps in clock_nanosleep() ended, "
 			    "between which nothing was done: what they were for is in memory, "
 			    "and not recorded");
+	told_free(told);
+}
+
+/* 8 sleeps as runtimes do, in futex() with a limit, and once more behind that: what it did in between is what 7 looked for. */
+static void a_sleep_before_an_act_goes_no_further(void **unused)
+{
+	struct script script = begun(false);
+	struct told *told;
+
+	says(&script, "cpu1 enter futex 0x7000 128", 1);
+	says(&script, "cpu1 switch 8(blocked) 0", 1);
+	naps(&script, 5, 10);
+	sleep_begins(&script);
+	script.at_us += 6000;
+	by_timer_of(&script, 1, 8, "futex -110");
+	says(&script, "cpu1 enter futex 0x7000 128", 1);
+	says(&script, "cpu1 switch 8(blocked) 0", 1);
+	script.at_us += 4000;
+	by_timer(&script, 0, 7);
+	says(&script, "cpu0 enter write 1", 5);
+	says(&script, "cpu0 leave write 1", 5);
+	told = asked(&script);
+	assert_in_range(inferred_ns(told), 55 * MS, 57 * MS);
+	for (size_t i = 0; i < told->why.root_count; i++)
+		assert_true(!told->why.roots[i].inferred || told->why.roots[i].kind == WHY_TIMER);
 	told_free(told);
 }
 
@@ -422,6 +453,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_woke_up_in_the_last_sleep_is_inferred),
+		cmocka_unit_test(a_sleep_before_an_act_goes_no_further),
 		cmocka_unit_test(a_thread_of_the_runtimes_own_sets_nothing),
 		cmocka_unit_test(so_is_who_stopped_working_then),
 		cmocka_unit_test(and_who_ended),
