@@ -200,6 +200,22 @@ def killed_while_it_hangs(tap):
            "killed: whom it had waited for is known", hops, done.stderr)
 
 
+def with_a_limit(tap, folder):
+    """timeout(1) waits for its child, in vain: told is what the child waits for. Who only sleeps, and then kills, does not wait for it."""
+    fifo = os.path.join(folder, "nobody")
+    os.mkfifo(fifo)
+    for name, command, waits in (("limit", ["timeout", HANG_S, "cat", fifo], True),
+                                 ("sleep", ["sh", "-c", "cat %s & sleep %s; kill $!" % (fifo, HANG_S)], False)):
+        done = kernel.holdup("record", "-o", name + ".holdup", "--", *command)
+        report, done = kernel.why(name + ".holdup")
+        rows = [root for root in report["verdict"] if (root.get("inferred_data") or {}).get("kind") == "gave_up"] if report else []
+        if waits:
+            tap.ok(rows and (rows[0]["who"]["comm"], rows[0]["what"]) == ("cat", "openat") and
+                   rows[0]["ns"] >= HANG_S * 0.8e9, "limit: it is charged to what its child waited for", kernel.show_roots(report))
+        else:
+            tap.ok(report and not rows, "sleep: a child that is killed then was not waited for", kernel.show_roots(report))
+
+
 def child_of(parent, comm, limit_s=20):
     """The child of that name, when it has run it."""
     end = time.monotonic() + limit_s
@@ -273,6 +289,7 @@ def main():
             seen_by_the_recorder(tap, "rlock", RLOCK, "python_rlock")
             killed_while_it_hangs(tap)
         no_datagram(tap)
+        with_a_limit(tap, folder)
         ended_by_somebody(tap, folder)
     return tap.end()
 

@@ -903,6 +903,8 @@ bool query_answer(struct query *query, uint32_t slot, uint32_t word, const struc
 
 	if (!query->facts->has_syscalls)
 		return false;
+	if (query_gave_up(query, slot, wait, out_answer))
+		return true;
 	if (!asks_is_nap(query, slot, wait))
 		return query_gone_on(query, slot, word, wait, out_answer);
 	run = run_of(query, slot, word_arg(word), wait);

@@ -286,6 +286,10 @@ bool query_is_nap(struct query *query, const struct wait *wait);
 bool query_missed(struct query *query, uint32_t slot, const struct missed *missed,
 		  struct answer *out_answer);
 
+/* gave_up.c: did it wait for a child up to a limit, and killed that then? */
+bool query_gave_up(struct query *query, uint32_t slot, const struct wait *wait,
+		   struct answer *out_answer);
+
 /* why_asks.c: is the wait of a blocked interval a sleep between questions that were answered? */
 bool query_answer(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
 		  struct answer *out_answer);
