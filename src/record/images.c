@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -20,13 +19,15 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "record/image_vdso.h"
 
 #define RING_PAGES 32u
 #define WAKE_BYTES (RING_PAGES * 1024u)
 #define EVENTS_MAX 500000u
 #define FILES_MAX  1024u /* held open */
 #define VDSO	   "[vdso]"
-#define VDSO_BYTES (64u << 10) /* at most */
+#define VDSO_OURS  0 /* instead of an inode */
+#define VDSO_32	   1 /* in 32-bit programs */
 #define RECORD_MAX 8192u
 
 struct image_ring {
@@ -68,19 +69,9 @@ static void image_add(struct images *images, struct image_event event)
 
 /* ------------------------------------------------------------------ files */
 
-/* The kernel's code in every program is the same; ours is copied into a file without a name. */
-static int image_vdso(void)
+static bool image_is_vdso(const char *path)
 {
-	const uint8_t *code = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
-	long page = sysconf(_SC_PAGESIZE);
-	int fd = code ? memfd_create("vdso", MFD_CLOEXEC) : -1;
-
-	/* write() stops at the first page that is not there. */
-	for (size_t at = 0; fd >= 0 && at < VDSO_BYTES; at += (size_t)page) {
-		if (write(fd, code + at, (size_t)page) != page)
-			break;
-	}
-	return fd;
+	return strcmp(path, VDSO) == 0;
 }
 
 /* Opened without a look into it first: it may be anything by now. */
@@ -109,8 +100,8 @@ static void image_open(struct images *images, struct image_file *file, int32_t t
 	file->why = "too many files to keep open";
 	if (images->open_count >= FILES_MAX)
 		return;
-	if (!file->inode) {
-		file->fd = image_vdso();
+	if (image_is_vdso(file->path)) {
+		file->fd = file->inode == VDSO_32 ? image_vdso_32() : image_vdso();
 		file->why = "the kernel's code cannot be copied";
 	} else {
 		file->fd = image_open_at(file->path, file);
@@ -161,7 +152,18 @@ static uint32_t image_file_of(struct images *images, int32_t tgid, const struct 
 /* Is it a file, or the kernel's code? Else it holds no code that could be read later. */
 static bool image_is_file(const char *path)
 {
-	return (path[0] == '/' && path[1] != '/') || strcmp(path, VDSO) == 0;
+	return (path[0] == '/' && path[1] != '/') || image_is_vdso(path);
+}
+
+/* 32-bit programs on x86-64 have it below 4 GiB, and no others. */
+static uint64_t vdso_inode(uint64_t start)
+{
+#if defined(__x86_64__)
+	return start <= UINT32_MAX ? VDSO_32 : VDSO_OURS;
+#else
+	(void)start;
+	return VDSO_OURS;
+#endif
 }
 
 /* ------------------------------------------------------------------ what /proc tells */
@@ -179,6 +181,8 @@ static void image_read_line(struct images *images, int32_t tgid, const char *lin
 		return;
 	file.path = path;
 	file.device = makedev(major, minor);
+	if (image_is_vdso(path))
+		file.inode = vdso_inode(start);
 	image_add(images, (struct image_event){ .start = start,
 						.bytes = end - start,
 						.offset = offset,
@@ -229,7 +233,7 @@ static void image_take_map(struct images *images, const uint8_t *body, size_t by
 	if (!map.bytes || map.start + map.bytes < map.start || !image_is_file(path))
 		return;
 	file.path = path;
-	file.inode = path[0] == '/' ? map.inode : 0;
+	file.inode = path[0] == '/' ? map.inode : vdso_inode(map.start);
 	file.device = path[0] == '/' ? makedev(map.major, map.minor) : 0;
 	image_add(images,
 		  (struct image_event){ .time_ns = sample->time_ns,

@@ -81,7 +81,7 @@ static void put_user(struct raw_stack *raw, struct task_struct *task)
 
 	if (want > RAW_STACK_MAX)
 		want = RAW_STACK_MAX;
-	if (!(raw->flags & RAW_STACK_COMPAT))
+	if (!(raw->flags & RAW_STACK_UNREAD))
 		copy_stack(raw, from, stack_in_use(task, from, want));
 	put_python(raw, task, &ring, control.wake_bytes, &control.lost);
 }

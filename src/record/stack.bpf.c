@@ -332,7 +332,7 @@ static void put_stack(struct raw_stack *raw, struct task_struct *task, struct pt
 	}
 	if (!want)
 		raw->flags |= RAW_STACK_CUT;
-	else if (!(raw->flags & RAW_STACK_COMPAT))
+	else if (!(raw->flags & RAW_STACK_UNREAD))
 		copy_stack(raw, from, stack_in_use(task, from, stack_in_map(task, from, want)));
 	put_python(raw, task, &ring, control.wake_bytes, &control.lost);
 	__sync_fetch_and_add(&control.used, raw->bytes);

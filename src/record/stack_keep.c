@@ -70,7 +70,19 @@ uint64_t stack_keep_bytes(const struct stack_keep *keep)
 	       (keep->index.cap + keep->futex_index.cap) * (sizeof(struct map_slot) + 1);
 }
 
+#define REG_RCX 2
+#define REG_RSI 4
 #define REG_RDI 5
+
+#if defined(__x86_64__)
+/* Those that calls keep in 32-bit code, too, and the one that has what vfork() returns to. */
+static bool is_kept_reg(uint32_t flags, size_t reg)
+{
+	if (flags & RAW_STACK_COMPAT && (reg == REG_RSI || reg == REG_RDI))
+		return true;
+	return flags & RAW_STACK_VFORK && reg == (flags & RAW_STACK_COMPAT ? REG_RCX : REG_RDI);
+}
+#endif
 
 /* Registers that calls do not keep say nothing about callers, but for vfork(), and differ each time. */
 static void zero_scratch(struct raw_stack *raw)
@@ -79,7 +91,7 @@ static void zero_scratch(struct raw_stack *raw)
 	static const uint8_t scratch[] = { 0, 1, 2, 4, 5, 8, 9, 10, 11 };
 
 	for (size_t i = 0; i < ARRAY_LEN(scratch); i++) {
-		if (scratch[i] != REG_RDI || !(raw->flags & RAW_STACK_VFORK))
+		if (!is_kept_reg(raw->flags, scratch[i]))
 			raw->regs[scratch[i]] = 0;
 	}
 #elif defined(__aarch64__)
@@ -89,8 +101,9 @@ static void zero_scratch(struct raw_stack *raw)
 }
 
 /* Stacks of these differ in how they are read. */
-#define KINDS \
-	(RAW_STACK_FAULT | RAW_STACK_SAMPLE | RAW_STACK_CUT | RAW_STACK_PYTHON_CUT | RAW_STACK_LEAN)
+#define KINDS                                                                        \
+	(RAW_STACK_FAULT | RAW_STACK_SAMPLE | RAW_STACK_CUT | RAW_STACK_PYTHON_CUT | \
+	 RAW_STACK_LEAN | RAW_STACK_COMPAT)
 
 static uint64_t hash_stack(const struct raw_stack *raw)
 {
@@ -143,7 +156,7 @@ static uint32_t keep_stack(struct stack_keep *keep, const struct raw_stack *raw,
 /* Without the stack many are the same. */
 static size_t cut_stack(struct raw_stack *raw)
 {
-	for (size_t i = 0; i < RAW_STACK_REGS && !(raw->flags & RAW_STACK_COMPAT); i++)
+	for (size_t i = 0; i < RAW_STACK_REGS; i++)
 		raw->regs[i] = i == RAW_STACK_PC ? raw->regs[i] : 0;
 	for (size_t i = 0; i < raw->python_count && i < RAW_PYTHON_FRAMES; i++)
 		raw->python[i].flags &= RAW_PYTHON_ENTRY;

@@ -35,6 +35,7 @@
 #include "record/jit_files.h"
 #include "record/python_codes.h"
 #include "record/pythons.h"
+#include "record/regs_386.h"
 #include "record/share.h"
 #include "record/stack_keep.h"
 #include "store/stack_file.h"
@@ -450,7 +451,7 @@ static const char *why_no_walk(const struct raw_stack *raw)
 		return "lean events: stacks of long waits only";
 	if (raw->flags & RAW_STACK_CUT)
 		return "no room for its stack";
-	return raw->flags & RAW_STACK_COMPAT ? "its program is a 32-bit program" : NULL;
+	return raw->flags & RAW_STACK_UNREAD ? "its program is a 32-bit program" : NULL;
 }
 
 /* There are too many to have time for all: of samples the place alone is told then. */
@@ -480,27 +481,60 @@ static size_t put_frames(struct namer *namer, const struct unwind_frame *found, 
 	return put;
 }
 
+/* Where that is not known, it is as the files of the program are. */
+static bool was_32(const struct namer *namer, const struct raw_stack *raw)
+{
+	if (!(raw->flags & RAW_STACK_EITHER))
+		return raw->flags & RAW_STACK_COMPAT;
+	return unwinder_reg_count(namer->unwinder) == UNWIND_REGS_32 &&
+	       raw->regs[RAW_STACK_SP] <= UINT32_MAX && raw->regs[RAW_STACK_PC] <= UINT32_MAX;
+}
+
+/* By the numbers that DWARF has for this kind of code. Returns how many; 0 = they are of no use. */
+static size_t put_regs(const struct namer *namer, const struct raw_stack *raw,
+		       uint64_t values[RAW_STACK_REGS])
+{
+	memcpy(values, raw->regs, sizeof(raw->regs));
+	if (!was_32(namer, raw))
+		return unwind_reg_count();
+	if (RAW_STACK_UNREAD)
+		return 0;
+	regs_386(raw->regs, values);
+	return UNWIND_REGS_32;
+}
+
+/* It is no code as that of the program's files. */
+static const char *other_code(const struct raw_stack *raw)
+{
+	return raw->flags & RAW_STACK_COMPAT
+		       ? "it was in 32-bit code, but its files are not known to be a 32-bit program's"
+		       : "its files are those of a 32-bit program";
+}
+
 static size_t walk_user(struct namer *namer, uint32_t *frames, const char **out_end)
 {
 	struct unwind_frame found[UNWIND_FRAMES_MAX];
 	const struct raw_stack *raw = &namer->raw;
-	size_t regs = unwind_reg_count(), count;
+	size_t count;
 	const char *no_walk = why_no_walk(raw);
 	uint64_t values[RAW_STACK_REGS];
-	const struct unwind_start start = {
+	struct unwind_start start = {
 		.regs = values,
-		.reg_count = regs,
 		.stack = raw->stack,
 		.stack_at = raw->regs[RAW_STACK_SP],
 		.stack_bytes = raw->bytes,
 	};
 
-	memcpy(values, raw->regs, sizeof(values));
 	if (!no_walk)
 		no_walk = why_no_time(namer);
 	*out_end = no_walk;
-	if (!namer->unwinder || raw->flags & (RAW_STACK_COMPAT | RAW_STACK_NO_USER))
+	if (!namer->unwinder || raw->flags & RAW_STACK_NO_USER)
 		return 0;
+	start.reg_count = put_regs(namer, raw, values);
+	if (start.reg_count != unwinder_reg_count(namer->unwinder)) {
+		*out_end = no_walk ? no_walk : other_code(raw);
+		return 0;
+	}
 	count = unwinder_walk(namer->unwinder, &start, found, no_walk ? 1 : UNWIND_FRAMES_MAX,
 			      out_end);
 	if (no_walk)

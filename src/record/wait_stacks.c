@@ -245,7 +245,7 @@ static void note_looked(struct wait_stacks *stacks, struct raw_stack *raw, size_
 	struct looked *looked = looked_of(stacks, raw->tid);
 
 	*looked = (struct looked){ raw->begin_ns, (int32_t)raw->tid, { UINT32_MAX, UINT32_MAX } };
-	raw->flags = 0; /* it is a stack as those of all waits */
+	raw->flags &= RAW_STACK_COMPAT; /* else it is a stack as those of all waits */
 	for (size_t i = 0; i < stacks->age_count; i++)
 		looked->stacks[i] = stack_keep_put(stacks->ages[i].keep, raw, bytes);
 }
@@ -293,7 +293,7 @@ static int wait_stacks_take_record(void *context, void *data, size_t bytes)
 		return 0;
 	memcpy(raw, told, head + told->bytes);
 	want_process(stacks, raw);
-	if ((raw->flags & (RAW_STACK_OPEN | RAW_STACK_FAULT | RAW_STACK_COMPAT)) ==
+	if ((raw->flags & (RAW_STACK_OPEN | RAW_STACK_FAULT | RAW_STACK_UNREAD)) ==
 		    RAW_STACK_OPEN &&
 	    !is_kept(stacks, raw) && !fetch_stack(stacks, raw)) {
 		stacks->moved += !(raw->flags & RAW_STACK_LOOKED);

@@ -27,6 +27,7 @@
 #else
 #define UNWIND_SP 7
 #endif
+#define UNWIND_SP_32 4
 
 struct unwind_module {
 	int fd; /* a view: that of its map */
@@ -38,6 +39,7 @@ struct unwind_image {
 	uint64_t bias;
 	bool is_known; /* else it is no code of an ELF file */
 	bool is_loaded;
+	bool is_32; /* of i386, where we are its x86-64 */
 };
 
 struct unwinder {
@@ -48,6 +50,7 @@ struct unwinder {
 	size_t reported_count;
 	Dwfl *dwfl;
 	bool is_attached;
+	bool is_32;				      /* a 32-bit program's: so are all files */
 	bool (*is_known)(void *context, uint64_t pc); /* of code in no file; may be NULL */
 	void *known_context;
 	struct unwind_start start; /* of the walk that is under way; a view */
@@ -67,6 +70,11 @@ size_t unwind_reg_count(void)
 #else
 	return 0;
 #endif
+}
+
+size_t unwinder_reg_count(const struct unwinder *unwinder)
+{
+	return unwinder->is_32 ? UNWIND_REGS_32 : unwind_reg_count();
 }
 
 /* Hexadecimal. False where the file has none. */
@@ -147,14 +155,16 @@ static bool unwind_read(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *out_word, vo
 {
 	struct unwinder *unwinder = context;
 	const struct unwind_start *start = &unwinder->start;
-	uint64_t at = address - start->stack_at;
+	uint64_t at = (unwinder->is_32 ? (uint32_t)address : address) - start->stack_at;
+	size_t bytes = unwinder->is_32 ? sizeof(uint32_t) : sizeof(*out_word);
 
 	(void)dwfl;
-	if (at > start->stack_bytes || start->stack_bytes - at < sizeof(*out_word)) {
+	if (at > start->stack_bytes || start->stack_bytes - at < bytes) {
 		unwinder->is_beyond = true;
 		return false;
 	}
-	memcpy(out_word, start->stack + at, sizeof(*out_word));
+	*out_word = 0;
+	memcpy(out_word, start->stack + at, bytes); /* of 32 bits: both are little-endian */
 	return true;
 }
 
@@ -217,6 +227,16 @@ static bool unwind_begins(Elf *elf, uint64_t offset)
 	return false;
 }
 
+static bool unwind_is_32(const GElf_Ehdr *head)
+{
+#if defined(__x86_64__)
+	return head->e_machine == EM_386 && head->e_ident[EI_CLASS] == ELFCLASS32;
+#else
+	(void)head;
+	return false;
+#endif
+}
+
 static struct unwind_image unwind_image_of(const struct unwind_map *map)
 {
 	Elf *elf = map->fd < 0 ? NULL : elf_begin(map->fd, ELF_C_READ_MMAP, NULL);
@@ -226,6 +246,7 @@ static struct unwind_image unwind_image_of(const struct unwind_map *map)
 	image.is_known = gelf_getehdr(elf, &head) && /* NULL is fine */
 			 unwind_bias(elf, map->start, map->offset, map->bytes, &image.bias);
 	image.is_loaded = image.is_known && unwind_begins(elf, map->offset);
+	image.is_32 = image.is_known && unwind_is_32(&head);
 	/* These can be in one place only: elsewhere are copies of their code. */
 	if (image.is_known && head.e_type == ET_EXEC && image.bias)
 		image.is_loaded = false;
@@ -261,6 +282,23 @@ static void unwind_report(struct unwinder *unwinder, size_t index)
 	unwinder->reported[unwinder->reported_count++] = (struct unwind_module){ map->fd, bias };
 }
 
+/* What each map is of. Where some are of x86-64, those of i386 are none. */
+static void unwind_look(struct unwinder *unwinder)
+{
+	size_t count = 0, count_32 = 0;
+
+	for (size_t i = 0; i < unwinder->map_count; i++) {
+		unwinder->images[i] = unwind_image_of(&unwinder->maps[i]);
+		count += unwinder->images[i].is_known;
+		count_32 += unwinder->images[i].is_32;
+	}
+	unwinder->is_32 = count && count == count_32;
+	for (size_t i = 0; i < unwinder->map_count; i++) {
+		if (unwinder->images[i].is_32 && !unwinder->is_32)
+			unwinder->images[i] = (struct unwind_image){ 0 };
+	}
+}
+
 /*
  * Each file once in each place. libdw drops a file that is told to be where it cannot be, so what a program
  * mapped again on its own, as V8 does with a part of its code, counts only where nothing else of the file does.
@@ -268,7 +306,6 @@ static void unwind_report(struct unwinder *unwinder, size_t index)
 static void unwind_report_all(struct unwinder *unwinder)
 {
 	for (size_t i = 0; i < unwinder->map_count; i++) {
-		unwinder->images[i] = unwind_image_of(&unwinder->maps[i]);
 		if (unwinder->images[i].is_loaded &&
 		    !unwind_has(unwinder, &unwinder->maps[i], &unwinder->images[i].bias))
 			unwind_report(unwinder, i);
@@ -306,6 +343,7 @@ struct unwinder *unwinder_new(const struct unwind_map *maps, size_t count)
 		return NULL;
 	}
 	dwfl_report_begin(unwinder->dwfl);
+	unwind_look(unwinder);
 	unwind_report_all(unwinder);
 	(void)dwfl_report_end(unwinder->dwfl, NULL, NULL); /* nothing was there before */
 	unwinder->is_attached =
@@ -330,11 +368,11 @@ static uint64_t unwind_address(const struct unwinder *unwinder, uint32_t map, ui
 	return unwinder->images[map].is_known ? pc - unwinder->images[map].bias : 0;
 }
 
-static uint64_t unwind_sp(Dwfl_Frame *state)
+static uint64_t unwind_sp(const struct unwinder *unwinder, Dwfl_Frame *state)
 {
 	Dwarf_Word sp = 0;
 
-	return dwfl_frame_reg(state, UNWIND_SP, &sp) == 0 ? sp : 0;
+	return dwfl_frame_reg(state, unwinder->is_32 ? UNWIND_SP_32 : UNWIND_SP, &sp) == 0 ? sp : 0;
 }
 
 /* Called for each frame; what stands in code of no file is the end, as it would be a guess. */
@@ -353,7 +391,9 @@ static int unwind_take_frame(Dwfl_Frame *state, void *context)
 	}
 	if (!dwfl_frame_pc(state, &pc, &is_leaf))
 		return DWARF_CB_ABORT;
-	*frame = (struct unwind_frame){ .pc = pc, .sp = unwind_sp(state), .is_call = !is_leaf };
+	*frame = (struct unwind_frame){ .pc = pc,
+					.sp = unwind_sp(unwinder, state),
+					.is_call = !is_leaf };
 	pc -= frame->is_call;
 	frame->map = unwind_map_of(unwinder, pc);
 	if (frame->map == UNWIND_NO_MAP && unwinder->is_known &&
@@ -409,7 +449,7 @@ static bool unwind_clone(const struct unwinder *unwinder, uint64_t pc, uint64_t 
 
 	for (size_t i = 0; name && i < ARRAY_LEN(names); i++)
 		is_clone |= strcmp(name, names[i]) == 0;
-	if (!is_clone || unwinder->start.stack_bytes < sizeof(*out_return) ||
+	if (!is_clone || unwinder->is_32 || unwinder->start.stack_bytes < sizeof(*out_return) ||
 	    unwind_has_table(module, pc))
 		return false;
 	memcpy(out_return, unwinder->start.stack, sizeof(*out_return));
@@ -471,7 +511,7 @@ size_t unwinder_walk(struct unwinder *unwinder, const struct unwind_start *start
 	unwinder->frame_max = max;
 	unwinder->is_beyond = unwinder->is_cut = false;
 	*out_end = "no file has unwind tables";
-	if (start->reg_count != unwind_reg_count())
+	if (start->reg_count != unwinder_reg_count(unwinder))
 		return 0;
 	pc = start->regs[start->reg_count - 1];
 	if (!unwinder->is_attached) {

@@ -30,7 +30,7 @@ struct unwind_map {
 
 struct unwind_start {
 	const uint64_t *regs; /* by their numbers in DWARF */
-	size_t reg_count;     /* x86-64: 17, the last is the program counter; arm64: 33 */
+	size_t reg_count;     /* x86-64: 17, the last is the program counter; i386: 9; arm64: 33 */
 	const uint8_t *stack; /* a copy of what was at ... */
 	uint64_t stack_at;
 	size_t stack_bytes;
@@ -74,6 +74,13 @@ void unwinder_knows(struct unwinder *unwinder, bool (*is_known)(void *context, u
  */
 size_t unwinder_walk(struct unwinder *unwinder, const struct unwind_start *start,
 		     struct unwind_frame *out_frames, size_t max, const char **out_end);
+
+/*
+ * How many registers a walk takes. UNWIND_REGS_32: all files are of i386, as a 32-bit program's on x86-64; else it
+ * is unwind_reg_count(), and files of i386 do not count.
+ */
+#define UNWIND_REGS_32 9
+size_t unwinder_reg_count(const struct unwinder *unwinder);
 
 void unwinder_free(struct unwinder *unwinder); /* NULL is fine */
 

@@ -2,6 +2,8 @@
 """stacks.py - in which code programs waited: planted functions, stripped ones, hung ones, ended ones."""
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 
@@ -89,6 +91,84 @@ int main(void)
 	if (wait_vfork() < 0 || wait_spawn() < 0) return 1;
 	signal(SIGALRM, on_alarm);
 	raise(SIGALRM);
+	return 0;
+}
+"""
+# 32-bit, without a C library: waits by int $0x80 and in the kernel's own code for these, in a signal handler, in vfork(), below a
+# frame that only %esi tells of, and one that lasts; and work.
+BITS_32 = r"""
+#define WAITS __attribute__((noinline)) void
+unsigned int kernel_code;
+static volatile int sink;
+static long call_int(long nr, long a, long b, long c)
+{
+	long result;
+	__asm__ volatile("int $0x80" : "=a"(result) : "a"(nr), "b"(a), "c"(b), "d"(c) : "memory");
+	return result;
+}
+static long call_kernel(long nr, long a, long b, long c)
+{
+	long result;
+	__asm__ volatile("call *kernel_code" : "=a"(result) : "a"(nr), "b"(a), "c"(b), "d"(c) : "memory");
+	return result;
+}
+int vfork_32(void);
+void by_esi(void);
+__asm__(".text\n"
+	".globl _start\n.type _start,@function\n_start:\n.cfi_startproc\n.cfi_undefined eip\nmov %esp, %eax\nand $-16, %esp\n"
+	"sub $12, %esp\npush %eax\ncall run_32\nhlt\n.cfi_endproc\n.size _start,.-_start\n"
+	".globl vfork_32\n.type vfork_32,@function\nvfork_32:\n.cfi_startproc\npop %ecx\n.cfi_adjust_cfa_offset -4\n"
+	".cfi_register eip, ecx\nmov $190, %eax\nint $0x80\npush %ecx\n.cfi_adjust_cfa_offset 4\n.cfi_offset eip, -4\nret\n"
+	".cfi_endproc\n.size vfork_32,.-vfork_32\n"
+	".globl by_esi\n.type by_esi,@function\nby_esi:\n.cfi_startproc\npush %esi\n.cfi_adjust_cfa_offset 4\n.cfi_offset esi, -8\n"
+	"mov %esp, %esi\n.cfi_def_cfa_register esi\nand $-256, %esp\ncall nap_esi\nmov %esi, %esp\n.cfi_def_cfa_register esp\n"
+	"pop %esi\n.cfi_adjust_cfa_offset -4\nret\n.cfi_endproc\n.size by_esi,.-by_esi\n");
+#define NAP(name, call) WAITS name(void) { long ts[] = { 0, 20000000 }; call(162, (long)ts, 0, 0); sink++; }
+NAP(nap_int, call_int) NAP(nap_kernel, call_kernel) NAP(nap_signal, call_kernel) NAP(nap_esi, call_int)
+WAITS wait_vfork(void) { if (!vfork_32()) { nap_int(); call_int(1, 0, 0, 0); } sink++; }
+WAITS work_32(void) { for (int i = 0; i < 300000000; i++) __asm__ volatile("" : "+r"(i)); sink++; }
+WAITS on_alarm(int number) { char room[number * 100]; __asm__ volatile("" : : "r"(room) : "memory"); nap_signal(); sink++; }
+WAITS outer(int size) { char room[size]; room[0] = 1; __asm__ volatile("" : : "r"(room) : "memory"); nap_int(); nap_kernel(); sink += room[0]; }
+WAITS nap_open(void) { long ts[] = { 4, 0 }; call_kernel(162, (long)ts, 0, 0); sink++; }
+void run_32(unsigned int *at)
+{
+	unsigned int argc = *at;
+	at += argc + 2;
+	while (*at++) ;
+	for (; *at; at += 2) if (*at == 32) kernel_code = at[1]; /* AT_SYSINFO */
+	if (argc > 1) nap_open();
+	if (!call_int(2, 0, 0, 0)) { for (int i = 0; i < 3; i++) call_int(6, i, 0, 0); nap_open(); call_int(1, 0, 0, 0); }
+	for (int i = 0; i < 4; i++) outer(300 + i % 2 * 3000);
+	by_esi();
+	call_int(48, 14, (long)on_alarm, 0);
+	call_int(37, call_int(20, 0, 0, 0), 14, 0);
+	wait_vfork();
+	work_32();
+	call_int(1, 0, 0, 0);
+}
+"""
+
+# 32-bit code in a program of 64 bits, as Windows programs in Wine have it, which has a file of 32 bits mapped, too.
+MIXED = r"""
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+extern const char code[], code_end[];
+__asm__(".section .rodata\n.globl code, code_end\ncode:\n.code32\nmov $162, %eax\nxor %ecx, %ecx\nint $0x80\nlret\n.code64\ncode_end:\n.text\n");
+int main(int argc, char **argv)
+{
+	int rights = PROT_READ | PROT_WRITE | PROT_EXEC, kind = MAP_PRIVATE | MAP_32BIT;
+	char *low = mmap(NULL, 8192, rights, kind | MAP_ANONYMOUS, -1, 0);
+	uint32_t to[2] = { (uint32_t)(uintptr_t)low, 0x23 }, ts[2] = { 0, 20000000 };
+	int file = open(argv[argc - 1], O_RDONLY);
+	if (low == MAP_FAILED || mmap(NULL, 4096, rights, kind, file, 0) == MAP_FAILED) return 1;
+	memcpy(low, code, (size_t)(code_end - code));
+	memcpy(low + 4096, ts, sizeof(ts));
+	memcpy(low + 4112, to, sizeof(to));
+	__asm__ volatile("mov %%rsp, %%r12\nlea 8192(%0), %%rsp\nlcall *4112(%0)\nmov %%r12, %%rsp" : : "r"(low), "b"(low + 4096)
+			 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "memory");
 	return 0;
 }
 """
@@ -336,10 +416,65 @@ def parts(tap, folder):
                "%s: a wait at a page fault has %s" % (name, "its place" if env else "its whole stack"), shares, touched, report["missing"])
 
 
+def user_stacks(trace, program):
+    """Those that have code of the program in them, or all: why each ends, and the functions, without the kernel's."""
+    frames, found = [], []
+    with open(os.path.join(trace, "kernel", "stacks"), encoding="utf-8") as file:
+        for fields in (line.rstrip("\n").split("\t") for line in file):
+            if fields[0] == "F":
+                frames.append((fields[6], fields[4]))
+            elif fields[0] == "S":
+                stack = [frames[int(number)] for number in fields[2:]]
+                if not program or any(module == program for module, _ in stack):
+                    found.append([fields[1]] + [function for module, function in stack if module != "[kernel]"])
+    return found
+
+
+def bits_32(tap, folder):
+    """32-bit programs on x86-64: every kind of wait, and work."""
+    program, mixed, trace = (os.path.join(folder, name) for name in ("bits32", "mixed", "bits32.holdup"))
+    done = subprocess.run(["gcc", "-m32", "-static", "-nostdlib", "-O1", "-fomit-frame-pointer", "-fasynchronous-unwind-tables", "-fno-pie", "-no-pie",
+                           "-fno-stack-protector", "-o", program, "-x", "c", "-"], input=BITS_32, text=True, check=False)
+    if os.uname().machine != "x86_64" or done.returncode:
+        return tap.skipped("stacks of 32-bit programs", "gcc makes no 32-bit program for this machine")
+    try:
+        subprocess.run([program], check=True)
+    except OSError as error:
+        return tap.skipped("stacks of 32-bit programs", "this kernel runs none: %s" % error)
+    why_not, rest = "it was in 32-bit code, but its files are not known to be a 32-bit program's", ["run_32", "_start"]
+    wanted = [["nap_int", "outer"], ["__kernel_vsyscall", "nap_kernel", "outer"], ["nap_esi", "by_esi"], ["nap_int", "wait_vfork"],
+              ["__kernel_vsyscall", "nap_signal", "on_alarm", "__kernel_sigreturn"], ["vfork_32", "wait_vfork"],
+              ["__kernel_vsyscall", "nap_open"], ["work_32"]]
+    for name, env in (("at the end of calls", {"HOLDUP_NO_TASK_WORK": "1"}), ("as the kernel can", {})):
+        subprocess.run([HOLDUP, "record", "--stack-min", "1ms", "--sample", "199", "-o", trace, "--", program], capture_output=True, timeout=120,
+                       check=True, env={**os.environ, **env})
+        found = user_stacks(trace, "bits32")
+        tap.ok(all([""] + stack + rest in found for stack in wanted), "32-bit, %s: each wait, and work, has its whole stack" % name,
+               [stack for stack in wanted if [""] + stack + rest not in found], found)
+        tap.ok(all(stack[0] or stack[-1] == "_start" for stack in found), "and none that claims to be whole ends elsewhere", found)
+        shutil.rmtree(trace)
+    with subprocess.Popen([program, "waits"]) as process:
+        for _ in range(20): # it may not have begun to wait
+            report = json.loads(subprocess.run([HOLDUP, "stuck", "--stacks", "--json", str(process.pid)], capture_output=True, text=True,
+                                               timeout=60, check=False).stdout)
+            found = re.findall(r'"function": ?"([^"]*)"', json.dumps(report))
+            if "nap_open" in found or process.poll() is not None:
+                break
+        process.kill()
+    tap.ok(found[-4:] == wanted[6] + rest, "and so it is in holdup stuck", report)
+    subprocess.run(["gcc", "-O1", "-fno-pie", "-no-pie", "-o", mixed, "-x", "c", "-"], input=MIXED, text=True, check=True)
+    subprocess.run([mixed, program], check=True) # its code has to lie below 4 GiB
+    subprocess.run([HOLDUP, "record", "--stack-min", "1ms", "--sample", "off", "-o", trace, "--", mixed, program], capture_output=True, timeout=120,
+                   check=True)
+    found = user_stacks(trace, None)
+    tap.ok([why_not] in found, "32-bit code in a 64-bit program has no names, and says why", found)
+    return None
+
+
 def main():
     kernel.need("gcc")
     tap = kernel.Tap()
-    for test in (planted, inlined, small_debug, linked_debug, hung, ended, switched_off, python_ends, deep, parts):
+    for test in (planted, inlined, small_debug, linked_debug, hung, ended, switched_off, python_ends, deep, bits_32, parts):
         test(tap, os.getcwd())
     tap.end()
 

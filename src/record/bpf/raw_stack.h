@@ -18,7 +18,7 @@
 #define RAW_STACK_KERNEL 32    /* functions of the kernel, innermost first */
 #define RAW_STACK_NAPS	 16384 /* places for threads that sleep, at most; a power of two */
 #define RAW_STACK_ROOMS	 4     /* task works that copy a stack at once; a power of two */
-#define RAW_STACK_COMPAT 1     /* of a 32-bit program: its registers are of no use */
+#define RAW_STACK_COMPAT 1     /* it was in 32-bit code */
 #define RAW_STACK_FAULT \
 	2 /* no system call: the registers are those of the wait, often without its stack */
 #define RAW_STACK_OPEN	     4	 /* it still waits; its stack is to be fetched */
@@ -33,6 +33,7 @@
 
 #define RAW_STACK_LEAN	 1024 /* no stack: the end of its call is not seen */
 #define RAW_STACK_KNOWN	 4096 /* OPEN: such a one was told of before */
+#define RAW_STACK_EITHER 8192 /* whether it was in 32-bit code is not known */
 #define RAW_STACK_LOOKED 2048 /* OPEN: it may go on for long; LEAN: such a one is over */
 
 /* Of the registers: the stack pointer and the program counter. */
@@ -42,6 +43,13 @@
 #else
 #define RAW_STACK_SP 7
 #define RAW_STACK_PC 16
+#endif
+
+/* Of those the stack is not read. Of x86 the registers have the numbers of 64-bit code; of others they are of no use. */
+#if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
+#define RAW_STACK_UNREAD 0
+#else
+#define RAW_STACK_UNREAD RAW_STACK_COMPAT
 #endif
 
 enum raw_looks {

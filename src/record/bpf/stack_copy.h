@@ -36,7 +36,8 @@ static __always_inline struct raw_stack *stack_record(__u32 room)
 
 #if defined(__TARGET_ARCH_x86)
 
-#define VFORK_NR 58
+#define VFORK_NR    58
+#define VFORK_NR_32 190
 
 /* The stack pointer. */
 static __always_inline __u64 put_regs(struct raw_stack *raw, struct pt_regs *regs)
@@ -60,7 +61,8 @@ static __always_inline __u64 put_regs(struct raw_stack *raw, struct pt_regs *reg
 	raw->regs[16] = BPF_CORE_READ(regs, ip);
 	if (BPF_CORE_READ(regs, cs) != CODE_64)
 		raw->flags |= RAW_STACK_COMPAT;
-	else if ((long)BPF_CORE_READ(regs, orig_ax) == VFORK_NR)
+	if ((int)BPF_CORE_READ(regs, orig_ax) ==
+	    (raw->flags & RAW_STACK_COMPAT ? VFORK_NR_32 : VFORK_NR))
 		raw->flags |= RAW_STACK_VFORK;
 	return raw->regs[7];
 }

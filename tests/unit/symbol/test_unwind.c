@@ -16,6 +16,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "record/image_vdso.h"
+#include "record/regs_386.h"
 #include "symbol/unwind.h"
 
 #define MAPS_MAX  64
@@ -323,6 +325,71 @@ static void any_file_comes_to_an_end(void **unused)
 	}
 }
 
+static void registers_of_32_bits_have_their_own_numbers(void **unused)
+{
+	/* By x86-64's numbers: ax, dx, cx, bx, si, di, bp, sp, eight that 32-bit code has not, and the program counter. */
+	static const __u64 regs[] = { 0xf0000000a, 0xd, 0xc, 0xb, 0x51, 0xd1, 0xbb, 0x55, 0,
+				      0,	   0,	0,   0,	  0,	0,    0,    0x99 };
+	static const uint64_t wanted[] = { 0xa, 0xc, 0xd, 0xb, 0x55, 0xbb, 0x51, 0xd1, 0x99 };
+	uint64_t found[UNWIND_REGS_32];
+
+	regs_386(regs, found);
+	assert_memory_equal(found, wanted, sizeof(wanted));
+}
+
+#define VDSO_AT UINT64_C(0xf7f00000)
+
+/* Where its system calls go on; 0 = it does not say. */
+static uint64_t landing_pad(int fd, size_t bytes)
+{
+	struct unwind_names *names = unwind_names_new(fd, "[vdso]");
+	struct unwind_name name[UNWIND_INLINED_MAX + 1];
+	uint8_t code[2];
+	uint64_t found = 0;
+
+	for (uint64_t at = 0; names && at + 2 < bytes && !found; at++) {
+		unwind_names_find(names, at, name);
+		if (name[0].function && strcmp(name[0].function, "__kernel_vsyscall") == 0 &&
+		    pread(fd, code, 2, (off_t)at) == 2 && code[0] == 0xcd && code[1] == 0x80)
+			found = at + 2;
+	}
+	unwind_names_free(names);
+	return found;
+}
+
+/* The kernel's code for them: its system calls have saved three registers on the stack, in 4 bytes each. */
+static void stacks_of_32_bits_are_walked(void **unused)
+{
+	int fd = image_vdso_32();
+	off_t bytes = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+	struct unwind_map maps[] = { { VDSO_AT, (uint64_t)bytes, 0, fd, "[vdso]" }, taken.maps[0] };
+	const uint32_t stack[] = { 0xbb, 0xd, 0xc, 0x8049123, 0x77777777 };
+	uint64_t regs[UNWIND_REGS_32] = { [4] = 0xff800000, [8] = VDSO_AT };
+	const struct unwind_start start = { regs, UNWIND_REGS_32, (const uint8_t *)stack, regs[4],
+					    sizeof(stack) };
+	struct unwind_frame frames[UNWIND_FRAMES_MAX];
+	struct unwinder *unwinder;
+	uint64_t pad = fd < 0 ? 0 : landing_pad(fd, (size_t)bytes);
+	const char *end;
+
+	if (!pad)
+		skip();
+	regs[8] += pad;
+	unwinder = unwinder_new(maps, 1);
+	assert_int_equal(unwinder_reg_count(unwinder), UNWIND_REGS_32);
+	assert_int_equal(unwinder_walk(unwinder, &start, frames, UNWIND_FRAMES_MAX, &end), 2);
+	assert_int_equal(frames[0].address, pad);
+	assert_int_equal(frames[1].pc, stack[3]);
+	assert_int_equal(frames[1].sp, regs[4] + 16);
+	unwinder_free(unwinder);
+	/* Beside a file of x86-64 it is no 32-bit program. */
+	unwinder = unwinder_new(maps, 2);
+	assert_int_equal(unwinder_reg_count(unwinder), unwind_reg_count());
+	assert_int_equal(unwinder_walk(unwinder, &start, frames, UNWIND_FRAMES_MAX, &end), 0);
+	unwinder_free(unwinder);
+	close(fd);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -330,6 +397,8 @@ int main(void)
 		cmocka_unit_test(a_stack_that_was_cut_says_so),
 		cmocka_unit_test(code_in_no_file_ends_it),
 		cmocka_unit_test(an_address_that_no_symbol_covers_has_no_name),
+		cmocka_unit_test(registers_of_32_bits_have_their_own_numbers),
+		cmocka_unit_test(stacks_of_32_bits_are_walked),
 		cmocka_unit_test(any_stack_comes_to_an_end),
 		cmocka_unit_test(any_file_comes_to_an_end),
 	};
