@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/sorting.h"
 #include "event/event.h"
 #include "event/facts.h"
@@ -333,18 +334,10 @@ static bool waits_on(const struct opened *opened, int32_t fd)
 
 static uint64_t born_ticks_of(const struct dump *dump, int32_t tgid)
 {
-	size_t low = 0, high = dump->thread_count;
+	size_t at = SEARCH_FROM(dump->threads, dump->thread_count, tgid, tgid);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (dump->threads[middle].tgid < tgid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < dump->thread_count && dump->threads[low].tgid == tgid
-		       ? dump->threads[low].born_ticks
+	return at < dump->thread_count && dump->threads[at].tgid == tgid
+		       ? dump->threads[at].born_ticks
 		       : 0;
 }
 

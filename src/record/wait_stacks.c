@@ -544,12 +544,10 @@ static int wait_stacks_open(struct wait_stacks *stacks, struct err *err)
 
 static void size_rooms(struct wait_stacks *stacks)
 {
-	struct bpf_map *room = bpf_object__find_map_by_name(stacks->object, "stack_room");
-
-	if (!stacks->has_work)
+	if (stacks->has_work)
+		bpf_parts_size(stacks->object, "stack_room", 0, RAW_STACK_ROOMS, RAW_STACK_ROOMS);
+	else
 		bpf_parts_each_cpu(stacks->object, "stack_room");
-	else if (room)
-		(void)bpf_map__set_max_entries(room, RAW_STACK_ROOMS);
 }
 
 static int wait_stacks_load(struct wait_stacks *stacks, bool has_work, struct err *err)
