@@ -417,10 +417,12 @@ static int on_work(struct bpf_map *map, void *key, void *value)
 	(void)map;
 	(void)key;
 	if (nap && nap->flags & NAP_WORK) {
-		if (!is_at(regs, work->pc, work->sp))
-			__sync_fetch_and_add(&control.gone, 1);
-		else if (is_told(task, nap))
-			tell_at_work(task, nap, regs);
+		if (is_told(task, nap)) {
+			if (is_at(regs, work->pc, work->sp))
+				tell_at_work(task, nap, regs);
+			else
+				__sync_fetch_and_add(&control.gone, 1);
+		}
 		nap_forget(nap);
 	}
 	work->at_ns = 0;
@@ -490,7 +492,8 @@ int on_waking(__u64 *args)
 		nap_note_kernel(nap, task);
 	nap->flags |= NAP_WORK;
 	if (!work_begin(task, nap->end_ns)) {
-		drop_stack(nap);
+		if (is_told(task, nap))
+			drop_stack(nap);
 		nap_forget(nap);
 	}
 	return 0;
