@@ -9,8 +9,9 @@
  *	then            back in its own context: registers, and the top of its stack
  *
  * The last step is a task work where the kernel has them (Linux 6.18): it is asked for when a wait was long, and
- * runs when the thread leaves the kernel, from a system call or from a page fault. Elsewhere it is the end of each system
- * call; a thread that waited at a page fault goes on with other code before anything can be copied: of it only
+ * runs when the thread leaves the kernel, from a system call or from a page fault. The kernel adds it from an interrupt of
+ * the CPU that wakes: where threads are seen to be faster than that, user space attaches the end of system calls, too.
+ * Elsewhere it is the end of each system call; a thread that waited at a page fault goes on with other code before anything can be copied: of it only
  * the registers are told, by who wakes it. With lean events no system call is looked at: who is woken is told of
  * without its stack. That is fetched while it sleeps, of those that sleep for long.
  *
@@ -341,6 +342,7 @@ static void put_stack(struct raw_stack *raw, struct task_struct *task, struct pt
 static void stack_tell(struct raw_stack *raw, struct task_struct *task, struct nap *nap,
 		       struct pt_regs *regs, __u32 want)
 {
+	__sync_fetch_and_add(&control.told, 1);
 	raw->flags = in_call(regs) ? 0 : RAW_STACK_FAULT;
 	put_nap(raw, task, nap);
 	put_stack(raw, task, regs, want);
@@ -499,6 +501,21 @@ int on_waking(__u64 *args)
 	return 0;
 }
 
+/* Attached where works come late: before the thread leaves the kernel. The work finds nothing to do then. */
+SEC("tp_btf/sys_exit")
+int on_exit(__u64 *args)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct nap *nap = nap_find(task);
+
+	if (!nap || !(nap->flags & NAP_WORK))
+		return 0;
+	if (is_told(task, nap))
+		tell_at_work(task, nap, (struct pt_regs *)args[0]);
+	nap_forget(nap);
+	return 0;
+}
+
 #else
 
 /* ------------------------------------------------------------------ without */
@@ -609,12 +626,15 @@ int on_fork(__u64 *args)
 	return 0;
 }
 
-/* User space looks now and then; a program that ends soon would be over by then. */
+/* The program that waited is gone. User space looks for Python now and then; one that ends soon would be over by then. */
 SEC("tp_btf/sched_process_exec")
 int on_exec(__u64 *args)
 {
+	struct nap *nap = nap_find((void *)args[0]);
 	__u64 begins = RAW_PYTHON_BEGINS;
 
+	if (nap)
+		nap_forget(nap);
 	if (!control.ended && python_begins((void *)args[2]))
 		(void)bpf_ringbuf_output(&ring, &begins, sizeof(begins), BPF_RB_FORCE_WAKEUP);
 	return 0;

@@ -63,6 +63,8 @@
 #define LONG_PART	  50u  /* looks take this part of the time at most, */
 #define KEPT_PART	  200u /* or this, where it is always on */
 #define LOOKED_MOST	  1024
+#define LATE_LEAST	  2   /* so many stacks that came too late, */
+#define LATE_PART	  256 /* and this part of all, are too many */
 #define SECOND_NS	  UINT64_C(1000000000)
 #define SECONDS_MAX_NS	  UINT64_C(3600000000000)
 
@@ -117,7 +119,8 @@ struct wait_stacks {
 	struct bpf_object *object;
 	struct bpf_link *links[ARRAY_LEN(programs)];
 	bool is_lean;
-	bool has_work; /* the kernel has task works: no end of a system call is looked at */
+	bool has_work; /* the kernel has task works: no end of a system call is looked at, unless: */
+	bool has_late; /* they came too late; of the thread */
 	struct ring_buffer *ring;
 	struct raw_stack_control *control; /* mapped; the program writes the counters */
 	struct work_samples *samples;	   /* NULL = they are not asked for, or: */
@@ -369,6 +372,39 @@ static void look_last(struct wait_stacks *stacks)
 	look_at_open(stacks);
 }
 
+/* ------------------------------------------------------------------ programs */
+
+static int attach_one(struct wait_stacks *stacks, size_t i, struct err *err)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(stacks->object, programs[i]);
+	struct bpf_link *link = program ? bpf_program__attach(program) : NULL;
+	int rc = program ? (int)libbpf_get_error(link) : -ENOENT;
+
+	if (rc)
+		return err_set(err, rc, "the BPF program cannot be attached: %s", strerror(-rc));
+	stacks->links[i] = link;
+	return 0;
+}
+
+/* Lean events: no end of a system call is seen. */
+static bool is_used(const struct wait_stacks *stacks, size_t program)
+{
+	return program != PROGRAM_EXIT || !stacks->is_lean;
+}
+
+/* Task works that come too late are helped, from now on. */
+static void look_for_late(struct wait_stacks *stacks)
+{
+	const struct raw_stack_control *control = stacks->control;
+	struct err ignored = { 0 }; /* they are counted, and told of as missing */
+
+	if (!control || !stacks->has_work || !is_used(stacks, PROGRAM_EXIT) || stacks->has_late ||
+	    control->gone < LATE_LEAST || control->gone < control->told / LATE_PART)
+		return;
+	stacks->has_late = true;
+	(void)attach_one(stacks, PROGRAM_EXIT, &ignored);
+}
+
 /* ------------------------------------------------------------------ ages */
 
 static void age_end(struct stack_age *age)
@@ -478,6 +514,7 @@ static bool drain_once(struct wait_stacks *stacks)
 
 	(void)poll(fds, count, look_after_ms(stacks)); /* an error is a time-out too */
 	stacks->soon -= stacks->soon > 0;
+	look_for_late(stacks);
 	stop = fds[0].revents & POLLIN;
 	pthread_mutex_lock(&stacks->mutex);
 	if (stop)
@@ -528,11 +565,6 @@ static void size_maps(struct wait_stacks *stacks)
 		       RAW_PYTHON_CODES);
 }
 
-static bool is_used(const struct wait_stacks *stacks, size_t program)
-{
-	return program != PROGRAM_EXIT || (!stacks->has_work && !stacks->is_lean);
-}
-
 static int wait_stacks_open(struct wait_stacks *stacks, struct err *err)
 {
 	if (stacks->has_work)
@@ -567,11 +599,11 @@ static int wait_stacks_load(struct wait_stacks *stacks, bool has_work, struct er
 }
 
 /* Task works are there since Linux 6.18. */
-static int wait_stacks_load_any(struct wait_stacks *stacks, struct err *err)
+static int wait_stacks_load_any(struct wait_stacks *stacks, bool no_work, struct err *err)
 {
 	struct err ignored = { 0 };
 
-	if (!secure_getenv(WAIT_STACKS_NO_WORK) && wait_stacks_load(stacks, true, &ignored) >= 0)
+	if (!no_work && wait_stacks_load(stacks, true, &ignored) >= 0)
 		return 0;
 	bpf_object__close(stacks->object);
 	stacks->object = NULL;
@@ -599,24 +631,13 @@ static int prepare(struct wait_stacks *stacks, uint64_t min_ns, struct err *err)
 	return stacks->ring ? 0 : err_set(err, -errno, "no BPF ring buffer: %s", strerror(errno));
 }
 
-static int attach_one(struct wait_stacks *stacks, size_t i, struct err *err)
-{
-	struct bpf_program *program = bpf_object__find_program_by_name(stacks->object, programs[i]);
-	struct bpf_link *link = program ? bpf_program__attach(program) : NULL;
-	int rc = program ? (int)libbpf_get_error(link) : -ENOENT;
-
-	if (rc)
-		return err_set(err, rc, "the BPF program cannot be attached: %s", strerror(-rc));
-	stacks->links[i] = link;
-	return 0;
-}
-
 static int attach(struct wait_stacks *stacks, struct err *err)
 {
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(programs); i++) {
-		if (is_used(stacks, i))
+		if (is_used(stacks, i) &&
+		    (i != PROGRAM_EXIT || !stacks->has_work || stacks->has_late))
 			rc = attach_one(stacks, i, err);
 	}
 	/* Who sleeps already. */
@@ -643,10 +664,12 @@ static int start_thread(struct wait_stacks *stacks, struct err *err)
 
 static int start_waits(struct wait_stacks *stacks, uint64_t min_ns, struct err *err)
 {
-	int rc = wait_stacks_load_any(stacks, err);
+	const char *no_work = secure_getenv(WAIT_STACKS_NO_WORK);
+	int rc = wait_stacks_load_any(stacks, no_work && strcmp(no_work, "late") != 0, err);
 
 	if (rc >= 0)
 		rc = prepare(stacks, min_ns < SECONDS_MAX_NS ? min_ns : SECONDS_MAX_NS, err);
+	stacks->has_late = no_work && stacks->has_work;
 	return rc >= 0 ? attach(stacks, err) : rc;
 }
 

@@ -19,7 +19,7 @@ struct manifest;
 struct wait_stacks;
 
 #define WAIT_STACKS_MIN_NS 1000000u /* default of 'min_ns' */
-/* In the environment: stacks are taken as on kernels without task works. */
+/* In the environment: stacks are taken as on kernels without task works; "late": as where these come late. */
 #define WAIT_STACKS_NO_WORK "HOLDUP_NO_TASK_WORK"
 
 struct wait_stacks_opts {

@@ -20,6 +20,8 @@
 #define THREAD		1     /* the only one */
 #define BUILD_ID_MAX	UNWIND_BUILD_ID_MAX
 #define NAMES_BIAS	UINT64_C(0x100000000000) /* any; a file is not loaded there */
+#define ENTRY_BYTES	64 /* of the code that a program or its loader begins with */
+#define ENTRY_ARGS	65536
 
 /* The number of the stack pointer in DWARF. */
 #if defined(__aarch64__)
@@ -462,6 +464,44 @@ static bool unwind_clone(const struct unwinder *unwinder, uint64_t pc, uint64_t 
 #endif
 }
 
+/* The n-th word of the stack from 'at' on. */
+static bool unwind_word(struct unwinder *unwinder, uint64_t at, uint64_t n, uint64_t *out_word)
+{
+	size_t bytes = unwinder->is_32 ? sizeof(uint32_t) : sizeof(*out_word);
+
+	return unwind_read(NULL, at + n * bytes, out_word, unwinder);
+}
+
+/*
+ * Does this address lie in what the kernel calls first of that file, which no table tells of? *out_entry is where
+ * that begins.
+ */
+static bool unwind_is_entry(Dwfl_Module *module, uint64_t pc, uint64_t *out_entry)
+{
+	GElf_Addr bias = 0;
+	Elf *elf = module ? dwfl_module_getelf(module, &bias) : NULL;
+	GElf_Ehdr head;
+
+	if (!elf || !gelf_getehdr(elf, &head) || pc - bias - head.e_entry >= ENTRY_BYTES)
+		return false;
+	*out_entry = bias + head.e_entry;
+	return !unwind_has_table(module, pc);
+}
+
+/*
+ * Is this frame the first of its program? glibc's loader begins with code that no table tells of. The kernel puts
+ * there on the stack: the number of the arguments, they, a zero (System V ABI, "Process Initialization").
+ */
+static bool unwind_is_first(struct unwinder *unwinder, const struct unwind_frame *frame)
+{
+	uint64_t pc = frame->pc - frame->is_call, entry, args, first, zero;
+
+	return unwind_is_entry(dwfl_addrmodule(unwinder->dwfl, pc), pc, &entry) &&
+	       unwind_word(unwinder, frame->sp, 0, &args) && args && args < ENTRY_ARGS &&
+	       unwind_word(unwinder, frame->sp, 1, &first) && first > frame->sp &&
+	       unwind_word(unwinder, frame->sp, 1 + args, &zero) && !zero;
+}
+
 /* As unwinder_walk(), from what is in 'unwinder'. */
 static void unwind_walk_up(struct unwinder *unwinder, const char **out_end)
 {
@@ -471,6 +511,9 @@ static void unwind_walk_up(struct unwinder *unwinder, const char **out_end)
 	*out_end = "no file has unwind tables";
 	if (unwinder->is_cut)
 		*out_end = unwinder->cut_why;
+	else if (rc != 0 && unwinder->frame_count &&
+		 unwind_is_first(unwinder, &unwinder->frames[unwinder->frame_count - 1]))
+		*out_end = NULL;
 	else if (unwinder->is_beyond) /* which libdw takes for a frame that nobody called */
 		*out_end = "it is longer than the copied part";
 	else if (rc == 0)
@@ -566,10 +609,13 @@ static void unwind_symbol(struct unwind_names *names, uint64_t pc, struct unwind
 	const char *name =
 		dwfl_module_addrinfo(names->module, pc, &offset, &symbol, NULL, NULL, NULL);
 	int type = name ? GELF_ST_TYPE(symbol.st_info) : STT_NOTYPE;
+	uint64_t entry;
 
-	/* A symbol without a size ends nobody knows where; but its first byte is its own. */
-	if (!name || !*name || (offset && offset >= symbol.st_size) ||
-	    (type != STT_FUNC && type != STT_GNU_IFUNC))
+	if (!name || !*name)
+		return;
+	/* A symbol without a size ends nobody knows where; but its first byte is its own, and all of the entry. */
+	if (!(unwind_is_entry(names->module, pc, &entry) && pc - offset == entry) &&
+	    ((offset && offset >= symbol.st_size) || (type != STT_FUNC && type != STT_GNU_IFUNC)))
 		return;
 	unwind_put_name(&names->demangled[UNWIND_INLINED_MAX], name, out_name);
 }

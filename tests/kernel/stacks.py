@@ -401,7 +401,9 @@ def parts(tap, folder):
     program = os.path.join(folder, "parts")
     subprocess.run(["gcc", "-O2", "-fomit-frame-pointer", "-pthread", "-o", program, "-x", "c", "-"], input=PARTS, text=True, check=True)
     with_works = "at page faults, too" in subprocess.run([HOLDUP, "doctor"], capture_output=True, text=True, check=False).stdout
-    for name, env in (("at the end of calls", {"HOLDUP_NO_TASK_WORK": "1"}),) + ((("by task works", {}),) if with_works else ()):
+    for name, env in (("at the end of calls", {"HOLDUP_NO_TASK_WORK": "1"}),) + (
+            (("by task works", {}), ("by late task works", {"HOLDUP_NO_TASK_WORK": "late"})) if with_works else ()):
+        by_calls = env.get("HOLDUP_NO_TASK_WORK") == "1"
         report, errors = why("--sample", "off", "--", program, env=env)
         seen = {row["object"] or row["kind"]: row["code_seen"] for row in report["verdict"] if row["share"] > 0.1}
         stacks = [[frame["function"] for frame in stack if frame["module"] != "[kernel]"] for stack in report["stacks"].values()]
@@ -412,8 +414,8 @@ def parts(tap, folder):
                "%s: many sleeps in one call are one wait, with its stack" % name, shares, stacks, seen, report["missing"], errors)
         touched = [stack for stack in stacks if "touch_page" in stack]
         tap.ok(touched and shares.get("touch_page", 0) > 0.2 and all(
-            stack == ["touch_page"] if env else stack[:3] == ["touch_page", "touch_pages", "main"] and stack[-1] == "_start" for stack in touched),
-               "%s: a wait at a page fault has %s" % (name, "its place" if env else "its whole stack"), shares, touched, report["missing"])
+            stack == ["touch_page"] if by_calls else stack[:3] == ["touch_page", "touch_pages", "main"] and stack[-1] == "_start" for stack in touched),
+               "%s: a wait at a page fault has %s" % (name, "its place" if by_calls else "its whole stack"), shares, touched, report["missing"])
 
 
 def user_stacks(trace, program):

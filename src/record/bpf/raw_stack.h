@@ -86,6 +86,7 @@ struct raw_stack_control {
 	__u64 over;    /* stacks that the budget dropped */
 	__u64 over_ns; /* the waits that these were of */
 	__u64 gone;    /* stacks that could not be taken, as the thread had gone on */
+	__u64 told;    /* stacks that were told of */
 	__u32 ended;   /* nothing is told any more */
 	__u32 looks;   /* enum raw_looks, of the iterator */
 	__u32 recorder_tgid;

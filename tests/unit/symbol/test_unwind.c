@@ -7,10 +7,12 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -207,6 +209,44 @@ static void a_stack_that_was_cut_says_so(void **unused)
 	unwinder_free(unwinder);
 }
 
+/* glibc's loader begins with code that no table tells of; what the kernel put on the stack there shows that it is the beginning. */
+static void the_entry_of_the_loader_is_an_end(void **unused)
+{
+	const ElfW(Ehdr) *loader = (const void *)getauxval(AT_BASE);
+	uint64_t stack[] = { 1, UINT64_C(0x7fff00000000), 0, 0 }, regs[64] = { 0 };
+	struct unwind_start start = { regs, unwind_reg_count(), (void *)stack, 0x7ffe00000000,
+				      sizeof(stack) };
+	struct unwinder *unwinder = unwinder_new(taken.maps, taken.map_count);
+	struct unwind_frame frames[4];
+	const char *end;
+
+	if (!loader)
+		skip();
+	memcpy(regs, taken.regs, start.reg_count * sizeof(*regs));
+#if defined(__x86_64__)
+	regs[6] = 0; /* no frame pointer */
+	regs[7] = start.stack_at;
+#else
+	regs[29] = regs[30] = 0;
+	regs[31] = start.stack_at;
+#endif
+	regs[start.reg_count - 1] = (uint64_t)loader + loader->e_entry + 8;
+	assert_int_equal(unwinder_walk(unwinder, &start, frames, 4, &end), 1);
+	assert_null(end);
+	for (size_t i = 0; i < 3; i++) { /* of no argument, with none, without the end */
+		uint64_t right = stack[i];
+
+		stack[i] = i < 2 ? 0 : 1;
+		assert_int_equal(unwinder_walk(unwinder, &start, frames, 4, &end), 1);
+		assert_non_null(end);
+		stack[i] = right;
+	}
+	regs[start.reg_count - 1] += 256; /* it is other code */
+	assert_int_equal(unwinder_walk(unwinder, &start, frames, 1, &end), 1);
+	assert_non_null(end);
+	unwinder_free(unwinder);
+}
+
 static void code_in_no_file_ends_it(void **unused)
 {
 	struct unwinder *unwinder = unwinder_new(taken.maps, taken.map_count);
@@ -395,6 +435,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_have_the_names_of_those_who_called),
 		cmocka_unit_test(a_stack_that_was_cut_says_so),
+		cmocka_unit_test(the_entry_of_the_loader_is_an_end),
 		cmocka_unit_test(code_in_no_file_ends_it),
 		cmocka_unit_test(an_address_that_no_symbol_covers_has_no_name),
 		cmocka_unit_test(registers_of_32_bits_have_their_own_numbers),
