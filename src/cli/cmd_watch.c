@@ -458,6 +458,7 @@ static int parse_and_watch(struct watch_cmd *cmd, int argc, char **argv)
 static int watch_run_all(int argc, char **argv)
 {
 	struct watch_cmd cmd = {
+		.recording = { .no_stacks = true },
 		.actions = { .keep_ns = KEEP_NS,
 			     .most_snapshots = SNAPSHOTS,
 			     .snapshot_gap_s = SNAPSHOT_GAP_S },

@@ -264,7 +264,6 @@ static int record_now(struct why_cmd *cmd, char **command, const char **out_trac
 	bool is_given;
 	int rc = 0;
 
-	cmd->recording.wants_stacks = true;
 	recording_fill(&cmd->recording, &opts);
 	if (!command)
 		why_live_fill(&cmd->live, &opts);

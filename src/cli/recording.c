@@ -30,7 +30,7 @@ static bool parse_stack_min(const struct recording_opts *opts, uint64_t *out_ns)
 {
 	*out_ns = 0;
 	if (!opts->stack_min) {
-		*out_ns = opts->wants_stacks ? WAIT_STACKS_MIN_NS : 0;
+		*out_ns = opts->no_stacks ? 0 : WAIT_STACKS_MIN_NS;
 		return true;
 	}
 	return strcmp(opts->stack_min, "off") == 0 ||
@@ -43,7 +43,7 @@ static bool parse_sample(const struct recording_opts *opts, uint32_t *out_hz, bo
 	const char *rate = opts->sample;
 	uint64_t hz = WORK_SAMPLES_HZ;
 
-	*out_hz = opts->wants_stacks ? WORK_SAMPLES_HZ : 0;
+	*out_hz = opts->no_stacks ? 0 : WORK_SAMPLES_HZ;
 	*out_all = false;
 	if (!rate)
 		return true;

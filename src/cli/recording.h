@@ -23,7 +23,7 @@ struct recording_opts {
 	bool stacks;
 	const char *stack_min; /* "off", a duration; NULL = the command's default */
 	const char *sample;    /* "off", "199", "all", "all:199"; NULL = the command's default */
-	bool wants_stacks;     /* these are not "off" */
+	bool no_stacks;	       /* that default is "off" */
 	bool as_root;
 	bool no_bpf;
 	struct opt_strings probes;
@@ -62,10 +62,10 @@ struct recording_opts {
 		{ "stacks", NULL, "Record kernel stacks of blocking threads", opt_flag,                 \
 		  offsetof(outer, member.stacks) },                                                     \
 		{ "stack-min", "DURATION|off",                                                          \
-		  "Record stacks of waits of at least DURATION (default: 1ms in why, else off)",        \
+		  "Record stacks of waits of at least DURATION (default: 1ms; in watch off)",           \
 		  opt_string, offsetof(outer, member.stack_min) },                                      \
 		{ "sample", "RATE|all[:RATE]|off",                                                      \
-		  "Sample running code RATE times per second (default: 199 in why, else off)",          \
+		  "Sample running code RATE times per second (default: 199; in watch off)",             \
 		  opt_string, offsetof(outer, member.sample) },                                         \
 		{ "probe", "BIN:FUNC[(ARGS)]", "Record calls of a function; repeat for more",           \
 		  opt_strings, offsetof(outer, member.probes) },                                        \

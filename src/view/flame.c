@@ -167,7 +167,7 @@ void view_answer_flame(const struct view *view, const struct view_query *query,
 	if (rc == 0)
 		rc = parse(view, query, &lane, &is_one, &err);
 	if (rc == 0 && (!flame.stacks || flame.stacks->sample_count == 0))
-		rc = err_set(&err, -ENOENT, "no samples; record with --sample 199");
+		rc = err_set(&err, -ENOENT, "no samples; record without --sample off");
 	if (rc < 0) {
 		view_answer_fail(out_answer, &err);
 		return;

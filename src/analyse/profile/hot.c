@@ -313,13 +313,12 @@ static int check_data(const struct facts *facts, const struct hot_opts *opts, st
 		return stacks && stacks->stack_count
 			       ? 0
 			       : err_set(err, -ENODATA,
-					 "the trace has no stacks of waits; record with "
-					 "--stack-min 1ms");
+					 "the trace has no stacks of waits; record without "
+					 "--stack-min off");
 	return stacks && stacks->sampling.period_ns
 		       ? 0
 		       : err_set(err, -ENODATA,
-				 "the trace has no samples; record with --sample 199 or holdup "
-				 "why -o DIR -- COMMAND");
+				 "the trace has no samples; record without --sample off");
 }
 
 int hot_run(const struct timeline *timeline, const struct facts *facts, const struct hot_opts *opts,
