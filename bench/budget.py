@@ -93,7 +93,7 @@ def measure(holdup, name, rounds):
     plain, with_s, events_s, costs = [], [], [], []
     for _ in range(rounds):
         plain.append(run(LOADS[name]))
-        with_s.append(run(LOADS[name], [holdup, "record", "--no-bpf", "-o", "t.holdup", "--"]))
+        with_s.append(run(LOADS[name], [holdup, "record", "--no-bpf", "--sample", "off", "-o", "t.holdup", "--"]))
         one = told(holdup)
         events_s.append(one[0])
         costs.append(one[1:])

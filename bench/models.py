@@ -51,7 +51,7 @@ class Bench:
     def trace(self, name, **options):
         path = os.path.join(self.folder, name)
         argv = [PROGRAM] + ["%s=%d" % item for item in options.items()]
-        done = subprocess.run([cost.HOLDUP, "record", "-o", path, "--", *argv], check=False,
+        done = subprocess.run([cost.HOLDUP, "record", "--stack-min", "off", "--sample", "off", "-o", path, "--", *argv], check=False,
                               capture_output=True, text=True)
         if done.returncode:
             sys.exit("models: cannot record: %s" % done.stderr.strip())

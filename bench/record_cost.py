@@ -156,7 +156,7 @@ def background(*argv):
 @contextlib.contextmanager
 def holdup(events):
     shutil.rmtree("trace", ignore_errors=True)
-    with background(HOLDUP, "record", "-e", events, "-o", "trace") as said:
+    with background(HOLDUP, "record", "-e", events, "--stack-min", "off", "--sample", "off", "-o", "trace") as said:
         yield said
 
 

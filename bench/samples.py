@@ -22,7 +22,8 @@ import sys
 import tempfile
 import time
 
-WAYS = {"off": ["--stack-min", "off"], "off again": ["--stack-min", "off"], "waits": ["--stack-min", "1ms", "--sample", "off"],
+OFF = ["--stack-min", "off", "--sample", "off"]
+WAYS = {"off": OFF, "off again": OFF, "waits": ["--stack-min", "1ms", "--sample", "off"],
         "both": ["--stack-min", "1ms", "--sample", "199"]}
 NOBODY = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
 
