@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -336,7 +337,7 @@ void images_take(struct images *images)
 
 /* ------------------------------------------------------------------ life */
 
-static int image_listen(int cpu)
+static int image_open_ring(int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -344,6 +345,7 @@ static int image_listen(int cpu)
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 		.exclude_kernel = 1,
+		.disabled = 1,
 		.mmap = 1,
 		.mmap2 = 1,
 		.comm = 1,
@@ -362,7 +364,7 @@ static int image_listen(int cpu)
 static int image_add_ring(struct images *images, int cpu)
 {
 	size_t bytes = (RING_PAGES + 1) * images->page_bytes;
-	int fd = image_listen(cpu), code;
+	int fd = image_open_ring(cpu), code;
 	void *head;
 
 	if (fd < 0)
@@ -401,6 +403,13 @@ struct images *images_new(const char **out_why)
 			*out_why = strerror(-rc);
 	}
 	return images;
+}
+
+void images_listen(const struct images *images)
+{
+	for (size_t i = 0; i < images->ring_count; i++)
+		(void)ioctl(images->fds[i], PERF_EVENT_IOC_ENABLE,
+			    0); /* of our own: it cannot fail */
 }
 
 const int *images_fds(const struct images *images, size_t *out_count)

@@ -42,10 +42,13 @@ struct image_file {
 };
 
 /*
- * Begin to listen. Where the kernel does not tell, *out_why says why, and only /proc is read. End it
+ * Ready to listen. Where the kernel does not tell, *out_why says why, and only /proc is read. End it
  * with images_free().
  */
 struct images *images_new(const char **out_why);
+
+/* Listen from now on: the buffers are small, so images_take() has to be called soon. */
+void images_listen(const struct images *images);
 
 /* The same, but it never listens: what processes have mapped when they are asked about. */
 struct images *images_new_still(void);

@@ -446,6 +446,7 @@ static void ages_turn(struct wait_stacks *stacks)
 		age_end(&fresh);
 		return;
 	}
+	images_listen(fresh.images);
 	pthread_mutex_lock(&stacks->mutex);
 	if (stacks->age_count == ARRAY_LEN(stacks->ages)) {
 		age_end(&stacks->ages[0]);
@@ -655,6 +656,8 @@ static int start_thread(struct wait_stacks *stacks, struct err *err)
 	stacks->told_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (stacks->stop_fd < 0 || stacks->open_fd < 0 || stacks->told_fd < 0)
 		return err_set(err, -errno, "eventfd: %s", strerror(errno));
+	/* Not earlier: while programs are loaded nobody takes what it tells. */
+	images_listen(stacks->ages[0].images);
 	rc = thread_start_quiet(&stacks->thread, NULL, drain, stacks);
 	if (rc)
 		return err_set(err, -rc, "cannot start the thread for stacks: %s", strerror(rc));
