@@ -327,6 +327,9 @@ static void put_stack(struct raw_stack *raw, struct task_struct *task, struct pt
 {
 	__u64 from = put_regs(raw, regs);
 
+	raw->bytes = want; /* the verifier shall not look at each of its values */
+	want = *(volatile __u32 *)&raw->bytes;
+	raw->bytes = 0;
 	if (!(raw->flags & RAW_STACK_FAULT)) {
 		put_futex(raw, regs);
 		put_futex_place(raw, task);
@@ -398,14 +401,16 @@ static void tell_at_work(struct task_struct *task, struct nap *nap, struct pt_re
 {
 	__u32 want = allowance(task, nap->slept_ns, bpf_ktime_get_ns());
 	__u32 room = want || control.is_lean ? room_take() : ROOMS;
-	struct raw_stack *raw = room < ROOMS ? stack_record(room) : NULL;
+	struct raw_stack *raw;
 
+	if (room >= ROOMS) {
+		drop_stack(nap);
+		return;
+	}
+	raw = stack_record(room);
 	if (raw)
 		stack_tell(raw, task, nap, regs, want);
-	else
-		drop_stack(nap);
-	if (room < ROOMS)
-		control.rooms[room & (ROOMS - 1)] = 0;
+	control.rooms[room & (ROOMS - 1)] = 0;
 }
 
 /* The thread leaves the kernel. Are its registers those that it waited with? It may begin another program. */

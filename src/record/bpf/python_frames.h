@@ -41,7 +41,7 @@ struct {
 	__type(value, struct raw_python_code);
 } python_scratch SEC(".maps");
 
-/* The walk that is under way. */
+/* The walk that is under way. How many frames there are is in 'raw': of a number in here the verifier would look at each value. */
 struct python_walk {
 	const struct raw_python *python;
 	void *ring;
@@ -50,7 +50,6 @@ struct python_walk {
 	__u64 seed; /* of the process */
 	struct raw_stack *raw;
 	__u64 frame; /* the next one */
-	__u32 count; /* of those in 'raw' */
 	__u32 flags; /* of 'raw' */
 };
 
@@ -246,7 +245,7 @@ static int python_step(__u32 i, struct python_walk *walk)
 {
 	const struct raw_python_layout *at = &walk->python->at;
 	struct raw_python_frame told = { 0 };
-	__u32 count = walk->count;
+	__u32 count = walk->raw->python_count;
 
 	(void)i;
 	if (!walk->frame) {
@@ -260,7 +259,7 @@ static int python_step(__u32 i, struct python_walk *walk)
 			return 1;
 		told.flags = python_is_entry(at, walk->frame) ? RAW_PYTHON_ENTRY : 0;
 		walk->raw->python[count & (RAW_PYTHON_FRAMES - 1)] = told;
-		walk->count = count + 1;
+		walk->raw->python_count = count + 1;
 	}
 	walk->frame = python_word(walk->frame + at->frame_previous);
 	return 0;
@@ -293,7 +292,6 @@ static __always_inline void put_python(struct raw_stack *raw, struct task_struct
 		return;
 	walk.frame = python_word(holder + python->at.current_frame);
 	bpf_loop(RAW_PYTHON_STEPS, python_step, &walk, 0);
-	raw->python_count = walk.count;
 	raw->flags |= walk.flags;
 }
 
