@@ -130,7 +130,7 @@ def of_the_verdict(tap, folder):
 
 def switched_off(tap, folder):
     trace = os.path.join(folder, "off.holdup")
-    subprocess.run([HOLDUP, "record", "-o", trace, "--", "true"], capture_output=True, timeout=120, check=True)
+    subprocess.run([HOLDUP, "record", "--sample", "off", "-o", trace, "--", "true"], capture_output=True, timeout=120, check=True)
     done = subprocess.run([HOLDUP, "hot", trace], capture_output=True, text=True, check=False)
     tap.ok(done.returncode == 3 and "--sample" in done.stderr and not done.stdout, "a trace without samples is refused", done.stderr)
     done = subprocess.run([HOLDUP, "record", "--sample", "0", "--", "true"], capture_output=True, text=True, check=False)

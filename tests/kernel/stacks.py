@@ -357,7 +357,7 @@ def ended(tap, folder):
 
 def switched_off(tap, folder):
     trace = os.path.join(folder, "off")
-    subprocess.run([HOLDUP, "record", "--stack-min", "off", "-o", trace, "--", "sleep", "0.1"],
+    subprocess.run([HOLDUP, "record", "--stack-min", "off", "--sample", "off", "-o", trace, "--", "sleep", "0.1"],
                    capture_output=True, timeout=120, check=True)
     report, _ = why(trace)
     tap.ok(not os.path.exists(trace + "/kernel/stacks") and "stacks" not in report and
