@@ -127,13 +127,14 @@ def check_stale(tap):
         dead.kill()
         dead.wait()
         stale = mine(dead.pid)
-        with start("alive", "-d", "2") as alive:
+        with start("alive", "-d", "100") as alive:
             until(lambda: mine(alive.pid))
             # Another recorder or a busy machine may have been faster.
             tap.ok(gone(dead.pid), "an instance without a watchdog is removed at the next start",
                    stale)
             kernel.holdup("record", "-o", "other", "--", "true")
             tap.ok(mine(alive.pid), "a living recorder keeps its instance")
+            alive.send_signal(signal.SIGINT)
             tap.ok(alive.wait() == 0, "and ends well")
 
 
