@@ -67,7 +67,8 @@ void demangle(const char *symbol, struct demangled *demangled)
 	char *name = without_clones(symbol), *made;
 
 	demangled_fini(demangled);
-	made = demangled_name(name, DMGL_ANSI | DMGL_RET_DROP);
+	/* Without DMGL_RET_DROP, which drops those of types in templates, too: "function<void (int)>". */
+	made = demangled_name(name, DMGL_ANSI);
 	demangled->function = made ? made : name;
 	if (made)
 		free(name);

@@ -98,6 +98,90 @@ static void the_place_is_behind_the_kernel_and_the_c_library(void **unused)
 	stacks_fini(&stacks);
 }
 
+/* The place of a stack of these functions of "prog" or of libraries, innermost first. */
+static uint32_t place_of(size_t count, const char *const frames[][2])
+{
+	struct stacks stacks = { 0 };
+	uint32_t ids[8], place;
+
+	for (uint32_t i = 0; i < count; i++) {
+		add_frame(&stacks, frames[i][0], frames[i][1]);
+		ids[i] = i;
+	}
+	assert_true(stacks_add_stack(&stacks, ids, count, NULL));
+	stacks_finish(&stacks);
+	place = stacks.stacks[0].place;
+	stacks_fini(&stacks);
+	return place;
+}
+
+static void a_program_may_name_its_functions_as_the_c_library_does(void **unused)
+{
+	static const char *const own[][2] = { { "clock_nanosleep", "libc.so.6" },
+					      { "nanosleep", "libc.so.6" },
+					      { "send", "prog" },
+					      { "main", "prog" } };
+	static const char *const pool[][2] = { { "__futex_abstimed_wait64", "libc.so.6" },
+					       { "pthread_pool_wait", "prog" },
+					       { "main", "prog" } };
+	static const char *const before_it[][2] = { { "__lll_lock_wait", "libc.so.6" },
+						    { "___pthread_mutex_lock", "libc.so.6" },
+						    { "pthread_mutex_lock", "libwrap.so" },
+						    { "add", "prog" } };
+	static const char *const part_of_it[][2] = { { "__libc_read", "prog" },
+						     { "read", "prog" },
+						     { "load", "prog" } };
+
+	assert_int_equal(place_of(4, own), 2);
+	assert_int_equal(place_of(3, pool), 1);
+	assert_int_equal(place_of(4, before_it), 3);
+	assert_int_equal(place_of(3, part_of_it), 2);
+}
+
+static void the_place_is_behind_the_languages_own_libraries(void **unused)
+{
+	static const char *const guard[][2] = { { "___pthread_mutex_lock", "libc.so.6" },
+						{ "__gthread_mutex_lock", "prog" },
+						{ "std::mutex::lock", "prog" },
+						{ "std::lock_guard<std::mutex>::lock_guard",
+						  "prog" },
+						{ "Book::add", "prog" } };
+	static const char *const stream[][2] = { { "read", "libc.so.6" },
+						 { NULL, "libstdc++.so.6" },
+						 { "std::getline<char>", "prog" },
+						 { "main", "prog" } };
+	static const char *const rust[][2] = {
+		{ "read", "libc.so.6" },
+		{ "<std::process::ChildStdout as std::io::Read>::read_buf", "prog" },
+		{ "<std::io::buffered::BufReader<R> as std::io::Read>::read", "prog" },
+		{ "<shop::Feed as std::io::Read>::read", "prog" },
+		{ "shop::main", "prog" }
+	};
+	static const char *const other_trait[][2] = {
+		{ "read", "libc.so.6" }, { "<std::fs::File as shop::Load>::load", "prog" }
+	};
+	/* What the thread was given to call is a part of who calls it. */
+	static const char *const closure[][2] = {
+		{ "nanosleep", "libc.so.6" },
+		{ "std::thread::sleep", "prog" },
+		{ "std::sys::backtrace::__rust_begin_short_backtrace::<shop::main::{closure#0}, ()>",
+		  "prog" },
+		{ "core::ops::function::FnOnce::call_once", "prog" },
+		{ "start_thread", "libc.so.6" }
+	};
+	static const char *const nothing_else[][2] = { { "nanosleep", "libc.so.6" },
+						       { "std::this_thread::sleep_for", "prog" },
+						       { "std::__invoke", "prog" },
+						       { "start_thread", "libc.so.6" } };
+
+	assert_int_equal(place_of(5, guard), 4);
+	assert_int_equal(place_of(4, stream), 3);
+	assert_int_equal(place_of(5, rust), 3);
+	assert_int_equal(place_of(2, other_trait), 1);
+	assert_int_equal(place_of(5, closure), 2);
+	assert_int_equal(place_of(4, nothing_else), 2);
+}
+
 static void places_in_one_function_are_alike(void **unused)
 {
 	struct stacks stacks = { 0 };
@@ -137,6 +221,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_place_is_behind_the_kernel_and_the_c_library),
 		cmocka_unit_test(a_scripts_place_is_behind_its_own_library),
+		cmocka_unit_test(a_program_may_name_its_functions_as_the_c_library_does),
+		cmocka_unit_test(the_place_is_behind_the_languages_own_libraries),
 		cmocka_unit_test(places_in_one_function_are_alike),
 		cmocka_unit_test(a_wait_is_found_by_its_thread_and_its_middle),
 	};
