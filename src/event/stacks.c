@@ -297,30 +297,29 @@ uint32_t stacks_caller(const struct stacks *stacks, uint32_t stack, uint32_t at)
 	return at + 1 < stacks->stacks[stack].count ? at + 1 : FRAME_NONE;
 }
 
-/* One of the languages' own libraries. */
-static bool is_language(const struct stack_frame *frame)
-{
-	return is_language_function(frame->function) ||
-	       begins_with_one(frame->module, language_modules, ARRAY_LEN(language_modules));
-}
-
-/* Where there is nothing but the languages' own functions, the outermost of them says most. */
+/*
+ * Where there are only the languages' own functions, the outermost says most: in the program rather than in a
+ * library, as it was made for what the program has it call.
+ */
 static uint32_t stacks_native_place(const struct stacks *stacks, uint32_t stack)
 {
 	const struct stack_frame *c_callee = NULL;
-	uint32_t outermost = FRAME_NONE;
+	uint32_t in_program = FRAME_NONE, in_library = FRAME_NONE;
 
 	for (uint32_t at = 0; at < stacks->stacks[stack].count; at++) {
 		const struct stack_frame *frame = stacks_frame(stacks, stack, at);
 
 		if (is_waiting_module(frame->module))
 			c_callee = frame;
-		else if (is_language(frame))
-			outermost = at;
+		else if (begins_with_one(frame->module, language_modules,
+					 ARRAY_LEN(language_modules)))
+			in_library = at;
+		else if (is_language_function(frame->function))
+			in_program = at;
 		else if (!frame->is_kernel && !is_c_function(frame, c_callee))
 			return at;
 	}
-	return outermost;
+	return in_program != FRAME_NONE ? in_program : in_library;
 }
 
 static uint32_t stacks_place(const struct stacks *stacks, uint32_t stack)
