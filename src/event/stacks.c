@@ -148,9 +148,12 @@ static const char *const language_functions[] = {
 	"std::*", "__gnu_cxx::*", "__gthread_*", "__glibcxx_*", "execute_native_thread_routine",
 	/* Rust, too */
 	"core::ops::function::*", "core::iter::*", "alloc::boxed::*", "parking_lot*",
+	/* libuv, of Node.js */
+	"uv_cond_*", "uv_sem_*", "uv_mutex_*", "uv_rwlock_*", "uv_barrier_*", "uv_thread_join",
+	"uv__sem_*", "uv__io_poll",
 	/* Go */
-	"runtime.*", "internal/*", "syscall.*", "os.*", "os/exec.*", "io.*", "bufio.*", "net.*",
-	"sync.*", "time.Sleep"
+	"runtime.*", "runtime/*", "internal/*", "syscall.*", "os.*", "os/exec.*", "io.*", "bufio.*",
+	"net.*", "sync.*", "time.Sleep"
 };
 
 /* Functions of those into which the compiler puts what the program gave them to call: a prefix. */
@@ -297,6 +300,12 @@ uint32_t stacks_caller(const struct stacks *stacks, uint32_t stack, uint32_t at)
 	return at + 1 < stacks->stacks[stack].count ? at + 1 : FRAME_NONE;
 }
 
+/* Code made at run time, or nothing but a word that was taken for a return address, as behind Go's own stacks. */
+static bool is_unknown_code(const struct stack_frame *frame)
+{
+	return !frame->function && frame->module && strcmp(frame->module, "[jit]") == 0;
+}
+
 /*
  * Where there are only the languages' own functions, the outermost says most: in the program rather than in a
  * library, as it was made for what the program has it call.
@@ -304,7 +313,7 @@ uint32_t stacks_caller(const struct stacks *stacks, uint32_t stack, uint32_t at)
 static uint32_t stacks_native_place(const struct stacks *stacks, uint32_t stack)
 {
 	const struct stack_frame *c_callee = NULL;
-	uint32_t in_program = FRAME_NONE, in_library = FRAME_NONE;
+	uint32_t in_program = FRAME_NONE, in_library = FRAME_NONE, unknown = FRAME_NONE;
 
 	for (uint32_t at = 0; at < stacks->stacks[stack].count; at++) {
 		const struct stack_frame *frame = stacks_frame(stacks, stack, at);
@@ -316,10 +325,14 @@ static uint32_t stacks_native_place(const struct stacks *stacks, uint32_t stack)
 			in_library = at;
 		else if (is_language_function(frame->function))
 			in_program = at;
+		else if (is_unknown_code(frame))
+			unknown = at;
 		else if (!frame->is_kernel && !is_c_function(frame, c_callee))
 			return at;
 	}
-	return in_program != FRAME_NONE ? in_program : in_library;
+	if (in_program == FRAME_NONE)
+		in_program = in_library;
+	return in_program != FRAME_NONE ? in_program : unknown;
 }
 
 static uint32_t stacks_place(const struct stacks *stacks, uint32_t stack)

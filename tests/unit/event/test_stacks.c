@@ -160,6 +160,15 @@ static void the_place_is_behind_the_languages_own_libraries(void **unused)
 	static const char *const other_trait[][2] = {
 		{ "read", "libc.so.6" }, { "<std::fs::File as shop::Load>::load", "prog" }
 	};
+	static const char *const go[][2] = { { "runtime/internal/syscall.Syscall6", "prog" },
+					     { "syscall.RawSyscall6", "prog" },
+					     { "internal/poll.(*FD).Read", "prog" },
+					     { "os.(*File).Read", "prog" },
+					     { "main.load", "prog" } };
+	static const char *const go_stack[][2] = { { "runtime.futexsleep", "prog" },
+						   { "runtime.mcall", "prog" },
+						   { NULL, "[jit]" } };
+	static const char *const made[][2] = { { "read", "libc.so.6" }, { NULL, "[jit]" } };
 	/* What the thread was given to call is a part of who calls it. */
 	static const char *const closure[][2] = {
 		{ "nanosleep", "libc.so.6" },
@@ -179,6 +188,9 @@ static void the_place_is_behind_the_languages_own_libraries(void **unused)
 	assert_int_equal(place_of(4, stream), 3);
 	assert_int_equal(place_of(5, rust), 3);
 	assert_int_equal(place_of(2, other_trait), 1);
+	assert_int_equal(place_of(5, go), 4);
+	assert_int_equal(place_of(3, go_stack), 1);
+	assert_int_equal(place_of(2, made), 1);
 	assert_int_equal(place_of(5, closure), 2);
 	assert_int_equal(place_of(5, nothing_else), 2);
 }
