@@ -359,6 +359,10 @@ def of_cpp(tap, folder):
     names = {frame["function"] for stack in report["stacks"].values() for frame in stack if frame["inlined"]}
     tap.ok(any(name.startswith("std::condition_variable::wait<") for name in names),
            "inlined functions have the names of their namespaces and classes", sorted(names))
+    places = {place["function"] for wait in report["causality"] for place in wait["code"]}
+    tap.ok({"Book::add", "Book::until_open"} <= places and
+           all(place["stack"] in report["stacks"] for wait in report["causality"] for place in wait["code"] + wait["waker_code"]),
+           "each wait of the causality has its code", places)
 
 
 def small_debug(tap, folder):
@@ -396,6 +400,10 @@ def hung(tap, folder):
     rows = [row for row in report["verdict"] if row["kind"] == "stuck"]
     tap.ok(rows and rows[0]["waited_in"] and rows[0]["waited_in"][0]["function"] == "wait_third" and
            rows[0]["code_seen"] > 0.97, "a wait that is open at the end has its stack", rows, report["missing"])
+    done = subprocess.run([HOLDUP, "states", "--json", str(report["target"]["tid"]), trace], capture_output=True, text=True, check=False)
+    spans = [json.loads(line) for line in done.stdout.splitlines()[:-1]]
+    longest = sorted((span for span in spans if span["wib"] == "blocked"), key=lambda span: span["ns"])[-1:]
+    tap.ok(longest and longest[0].get("waited_in", {}).get("function") == "wait_third", "states names it, too", longest, done.stderr)
 
 
 def ended(tap, folder):
