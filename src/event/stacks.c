@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clones.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/sorting.h"
@@ -32,6 +33,14 @@ void stacks_add_frame(struct stacks *stacks, const struct stack_frame *frame)
 	kept->path = stacks_keep(stacks, frame->path);
 	kept->build_id = stacks_keep(stacks, frame->build_id);
 	kept->file = stacks_keep(stacks, frame->file);
+}
+
+void stacks_name_frame(struct stacks *stacks, size_t frame, const char *symbol)
+{
+	AUTO_FREE char *function = symbol ? xstrndup(symbol, clones_plain_bytes(symbol)) : NULL;
+
+	stacks->frames[frame].function = stacks_keep(stacks, function);
+	stacks->frames[frame].signature = stacks_keep(stacks, symbol);
 }
 
 bool stacks_add_stack(struct stacks *stacks, const uint32_t *frames, size_t count, const char *end)

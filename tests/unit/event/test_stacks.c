@@ -209,6 +209,27 @@ static void places_in_one_function_are_alike(void **unused)
 	stacks_fini(&stacks);
 }
 
+static void clones_of_a_function_of_the_kernel_are_alike(void **unused)
+{
+	struct stacks stacks = { 0 };
+
+	for (uint32_t i = 0; i < 3; i++) {
+		add_frame(&stacks, NULL, "[kernel]");
+		assert_true(stacks_add_stack(&stacks, &i, 1, NULL));
+	}
+	stacks_finish(&stacks);
+	stacks_name_frame(&stacks, 0, "finish_task_switch.isra.0");
+	stacks_name_frame(&stacks, 1, "finish_task_switch.part.0.cold");
+	stacks_name_frame(&stacks, 2, NULL);
+	stacks_finish(&stacks);
+	assert_string_equal(stacks.frames[0].function, "finish_task_switch");
+	assert_string_equal(stacks.frames[0].signature, "finish_task_switch.isra.0");
+	assert_null(stacks.frames[2].function);
+	assert_int_equal(stacks.stacks[1].alike_leaf, 0);
+	assert_int_equal(stacks.stacks[2].alike_leaf, 2);
+	stacks_fini(&stacks);
+}
+
 static void a_wait_is_found_by_its_thread_and_its_middle(void **unused)
 {
 	struct stacks stacks = { 0 };
@@ -237,6 +258,7 @@ int main(void)
 		cmocka_unit_test(a_program_may_name_its_functions_as_the_c_library_does),
 		cmocka_unit_test(the_place_is_behind_the_languages_own_libraries),
 		cmocka_unit_test(places_in_one_function_are_alike),
+		cmocka_unit_test(clones_of_a_function_of_the_kernel_are_alike),
 		cmocka_unit_test(a_wait_is_found_by_its_thread_and_its_middle),
 	};
 
