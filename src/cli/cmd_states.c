@@ -54,6 +54,7 @@ static int states_print_states(const struct states_cmd *cmd, const struct pid_wi
 	rc = states_find_thread(loaded.timeline, window->pid, &opts, err);
 	if (rc == 0) {
 		report.facts = loaded.facts;
+		report.tid = window->pid;
 		report_states_begin(&report, timeline_comm(loaded.timeline, opts.slot), window->pid,
 				    opts.start_ns, opts.end_ns);
 		states_run(loaded.timeline, loaded.facts, &opts, report_states_span, &report, &sum);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clones.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/sorting.h"
@@ -32,6 +33,14 @@ void stacks_add_frame(struct stacks *stacks, const struct stack_frame *frame)
 	kept->path = stacks_keep(stacks, frame->path);
 	kept->build_id = stacks_keep(stacks, frame->build_id);
 	kept->file = stacks_keep(stacks, frame->file);
+}
+
+void stacks_name_frame(struct stacks *stacks, size_t frame, const char *symbol)
+{
+	AUTO_FREE char *function = symbol ? xstrndup(symbol, clones_plain_bytes(symbol)) : NULL;
+
+	stacks->frames[frame].function = stacks_keep(stacks, function);
+	stacks->frames[frame].signature = stacks_keep(stacks, symbol);
 }
 
 bool stacks_add_stack(struct stacks *stacks, const uint32_t *frames, size_t count, const char *end)
@@ -122,9 +131,11 @@ static const char *const waiting_modules[] = { "libc.so.", "libc-2.",	 "ld-linux
 					       "ld-2.",	   "libpthread", "librt.",
 					       "ld-musl",  "libc.musl",	 "[vdso]" };
 
-/* Functions of runtimes that do, wherever they are; a prefix where it ends in '*'. */
-static const char *const waiting_functions[] = {
-	/* the C library in the program itself */
+/* The same of the languages' own libraries. */
+static const char *const language_modules[] = { "libstdc++.so", "libc++.so", "libc++abi.so" };
+
+/* The C library's, in a program that it is a part of, and those that stand before it; a prefix where it ends in '*'. */
+static const char *const c_functions[] = {
 	"__libc_*", "__GI_*", "__futex_*", "__lll_lock_wait*", "__pthread_*", "___pthread_*",
 	"pthread_*", "futex_wait*", "__internal_syscall_*", "__syscall_cancel*", "syscall",
 	"__clock_nanosleep*", "clock_nanosleep", "__nanosleep", "nanosleep", "sleep", "__sleep",
@@ -137,16 +148,28 @@ static const char *const waiting_functions[] = {
 	"fread", "fread_unlocked", "fgets", "getline", "getdelim", "fwrite", "fflush", "_IO_*",
 	"__GI__IO_*", "__underflow", "__uflow", "__overflow",
 	/* musl */
-	"__timedwait*", "__wait", "__syscall_cp*",
+	"__timedwait*", "__wait", "__syscall_cp*"
+};
+
+/* Of the languages' own libraries, wherever they are; a prefix where it ends in '*'. */
+static const char *const language_functions[] = {
 	/* C++ */
-	"std::condition_variable::*", "std::_V2::condition_variable_any::*", "std::mutex::lock",
-	"std::__atomic_futex*", "std::thread::join", "std::this_thread::*",
-	"std::__detail::__wait*", "__gthread_*", "std::unique_lock<std::mutex>::lock",
-	/* Rust */
-	"std::sys::*", "std::sys_common::*", "std::thread::park*", "std::thread::sleep",
-	"std::sync::*", "parking_lot*",
+	"std::*", "__gnu_cxx::*", "__gthread_*", "__glibcxx_*", "execute_native_thread_routine",
+	/* Rust, too */
+	"core::ops::function::*", "core::iter::*", "alloc::boxed::*", "parking_lot*",
+	/* libuv, of Node.js */
+	"uv_cond_*", "uv_sem_*", "uv_mutex_*", "uv_rwlock_*", "uv_barrier_*", "uv_thread_join",
+	"uv__sem_*", "uv__io_poll",
 	/* Go */
-	"runtime.*", "internal/runtime/*", "internal/poll.*", "syscall.*"
+	"runtime.*", "runtime/*", "internal/*", "syscall.*", "os.*", "os/exec.*", "io.*", "bufio.*",
+	"net.*", "sync.*", "time.Sleep"
+};
+
+/* Functions of those into which the compiler puts what the program gave them to call: a prefix. */
+static const char *const calling_functions[] = {
+	"std::_Function_handler<", "std::thread::_State_impl<",
+	"std::sys::backtrace::__rust_begin_short_backtrace",
+	"std::sys_common::backtrace::__rust_begin_short_backtrace"
 };
 
 /* Files of Python's own library that do, below a folder of this name; a prefix where it ends in '/'. */
@@ -171,19 +194,20 @@ static bool is_waiting_script(const char *path)
 	return false;
 }
 
-static bool is_waiting_module(const char *module)
+/* Does the text begin with one of these? */
+static bool begins_with_one(const char *text, const char *const *begins, size_t count)
 {
-	for (size_t i = 0; module && i < ARRAY_LEN(waiting_modules); i++) {
-		if (strncmp(module, waiting_modules[i], strlen(waiting_modules[i])) == 0)
+	for (size_t i = 0; text && i < count; i++) {
+		if (strncmp(text, begins[i], strlen(begins[i])) == 0)
 			return true;
 	}
 	return false;
 }
 
-static bool is_waiting_function(const char *function)
+static bool is_one_of(const char *function, const char *const *names, size_t count)
 {
-	for (size_t i = 0; function && i < ARRAY_LEN(waiting_functions); i++) {
-		const char *name = waiting_functions[i];
+	for (size_t i = 0; function && i < count; i++) {
+		const char *name = names[i];
 		size_t bytes = strlen(name);
 
 		if (name[bytes - 1] == '*' ? strncmp(function, name, bytes - 1) == 0
@@ -193,10 +217,53 @@ static bool is_waiting_function(const char *function)
 	return false;
 }
 
-static bool stacks_is_waiting(const struct stack_frame *frame)
+static bool is_language_type(const char *type)
 {
-	return frame->is_kernel || is_waiting_module(frame->module) ||
-	       is_waiting_function(frame->function);
+	type += strspn(type, "<&*");
+	return is_one_of(type, language_functions, ARRAY_LEN(language_functions));
+}
+
+/* "std::mutex::lock", "<std::fs::File as std::io::Read>::read": not if the type or the trait is another's. */
+static bool is_language_function(const char *function)
+{
+	const char *trait = function && function[0] == '<' ? strstr(function, " as ") : NULL;
+
+	return function && is_language_type(function) &&
+	       (!trait || is_language_type(trait + strlen(" as "))) &&
+	       !begins_with_one(function, calling_functions, ARRAY_LEN(calling_functions));
+}
+
+static bool is_waiting_module(const char *module)
+{
+	return begins_with_one(module, waiting_modules, ARRAY_LEN(waiting_modules));
+}
+
+/* Without what the C library puts before its own name of a function. */
+static const char *plain_c_name(const char *function)
+{
+	if (strncmp(function, "__GI_", strlen("__GI_")) == 0)
+		function += strlen("__GI_");
+	return function + strspn(function, "_");
+}
+
+/* Debug information of a C library that is a part of the program says so. */
+static bool is_c_library_file(const char *file)
+{
+	return strstr(file, "/glibc") || strstr(file, "/musl");
+}
+
+/*
+ * One of the C library's names counts where that is a part of the program, or stands before the
+ * library's own function of this name: others may have functions with such names, too.
+ */
+static bool is_c_function(const struct stack_frame *frame, const struct stack_frame *c_callee)
+{
+	if (!is_one_of(frame->function, c_functions, ARRAY_LEN(c_functions)))
+		return false;
+	if (c_callee)
+		return c_callee->function &&
+		       strcmp(plain_c_name(frame->function), plain_c_name(c_callee->function)) == 0;
+	return !frame->file || is_c_library_file(frame->file);
 }
 
 /* Equal for places in one function; texts are there once, so their addresses tell them apart. */
@@ -242,6 +309,41 @@ uint32_t stacks_caller(const struct stacks *stacks, uint32_t stack, uint32_t at)
 	return at + 1 < stacks->stacks[stack].count ? at + 1 : FRAME_NONE;
 }
 
+/* Code made at run time, or nothing but a word that was taken for a return address, as behind Go's own stacks. */
+static bool is_unknown_code(const struct stack_frame *frame)
+{
+	return !frame->function && frame->module && strcmp(frame->module, "[jit]") == 0;
+}
+
+/*
+ * Where there are only the languages' own functions, the outermost says most: in the program rather than in a
+ * library, as it was made for what the program has it call.
+ */
+static uint32_t stacks_native_place(const struct stacks *stacks, uint32_t stack)
+{
+	const struct stack_frame *c_callee = NULL;
+	uint32_t in_program = FRAME_NONE, in_library = FRAME_NONE, unknown = FRAME_NONE;
+
+	for (uint32_t at = 0; at < stacks->stacks[stack].count; at++) {
+		const struct stack_frame *frame = stacks_frame(stacks, stack, at);
+
+		if (is_waiting_module(frame->module))
+			c_callee = frame;
+		else if (begins_with_one(frame->module, language_modules,
+					 ARRAY_LEN(language_modules)))
+			in_library = at;
+		else if (is_language_function(frame->function))
+			in_program = at;
+		else if (is_unknown_code(frame))
+			unknown = at;
+		else if (!frame->is_kernel && !is_c_function(frame, c_callee))
+			return at;
+	}
+	if (in_program == FRAME_NONE)
+		in_program = in_library;
+	return in_program != FRAME_NONE ? in_program : unknown;
+}
+
 static uint32_t stacks_place(const struct stacks *stacks, uint32_t stack)
 {
 	uint32_t script = stacks->stacks[stack].script, at = script;
@@ -250,11 +352,7 @@ static uint32_t stacks_place(const struct stacks *stacks, uint32_t stack)
 		at = stacks_script(stacks, stack, at + 1);
 	if (script != FRAME_NONE)
 		return at == FRAME_NONE ? script : at;
-	for (at = 0; at < stacks->stacks[stack].count; at++) {
-		if (!stacks_is_waiting(stacks_frame(stacks, stack, at)))
-			return at;
-	}
-	return FRAME_NONE;
+	return stacks_native_place(stacks, stack);
 }
 
 static void stacks_find_places(struct stacks *stacks)

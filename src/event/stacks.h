@@ -119,6 +119,8 @@ bool stacks_add_stack(struct stacks *stacks, const uint32_t *frames, size_t coun
 void stacks_add_wait(struct stacks *stacks, const struct stack_wait *wait);
 void stacks_add_sample(struct stacks *stacks, const struct stack_sample *sample);
 void stacks_add_futex(struct stacks *stacks, const struct stack_futex *futex);
+/* A frame's function where it is known later than the frame is: a symbol of C. stacks_finish() comes after that. */
+void stacks_name_frame(struct stacks *stacks, size_t frame, const char *symbol);
 void stacks_finish(struct stacks *stacks); /* all is there: sort them, find the places */
 
 /* The stack of the wait that a thread was in from 'begin_ns' to 'end_ns', or STACK_NONE. O(log waits). */

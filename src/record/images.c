@@ -26,6 +26,7 @@
 #define WAKE_BYTES (RING_PAGES * 1024u)
 #define EVENTS_MAX 500000u
 #define FILES_MAX  1024u /* held open */
+#define REMOVED	   " (deleted)"
 #define VDSO	   "[vdso]"
 #define VDSO_OURS  0 /* instead of an inode */
 #define VDSO_32	   1 /* in 32-bit programs */
@@ -93,11 +94,35 @@ static int image_open_at(const char *path, const struct image_file *file)
 	return fd < 0 ? -errno : fd;
 }
 
-static void image_open(struct images *images, struct image_file *file, int32_t tgid)
+/* By any of its ways, of which the last two lead to removed files, too. Negative errno on failure. */
+static int image_open_any(const struct image_file *file, const struct image_event *map)
 {
-	AUTO_FREE char *inside = xasprintf("/proc/%d/root%s", tgid, file->path);
-	AUTO_FREE char *program = xasprintf("/proc/%d/exe", tgid); /* removed meanwhile, too */
+	AUTO_FREE char *inside = xasprintf("/proc/%d/root%s", map->tgid, file->path);
+	AUTO_FREE char *mapped = xasprintf("/proc/%d/map_files/%" PRIx64 "-%" PRIx64, map->tgid,
+					   map->start, map->start + map->bytes);
+	AUTO_FREE char *program = xasprintf("/proc/%d/exe", map->tgid);
+	const char *const ways[] = { file->path, inside, mapped, program };
+	int fd = -ENOENT;
 
+	for (size_t i = 0; fd < 0 && i < ARRAY_LEN(ways); i++)
+		fd = image_open_at(ways[i], file);
+	return fd;
+}
+
+/* The kernel says so behind the path of a file that was removed. */
+static void image_cut_removed(struct image_file *file)
+{
+	size_t bytes = strlen(file->path), cut = strlen(REMOVED);
+	struct stat st;
+
+	if (fstat(file->fd, &st) == 0 && !st.st_nlink && bytes > cut &&
+	    strcmp(file->path + bytes - cut, REMOVED) == 0)
+		file->path[bytes - cut] = '\0';
+}
+
+static void image_open(struct images *images, struct image_file *file,
+		       const struct image_event *map)
+{
 	file->why = "too many files to keep open";
 	if (images->open_count >= FILES_MAX)
 		return;
@@ -105,11 +130,7 @@ static void image_open(struct images *images, struct image_file *file, int32_t t
 		file->fd = file->inode == VDSO_32 ? image_vdso_32() : image_vdso();
 		file->why = "the kernel's code cannot be copied";
 	} else {
-		file->fd = image_open_at(file->path, file);
-		if (file->fd < 0)
-			file->fd = image_open_at(inside, file);
-		if (file->fd < 0)
-			file->fd = image_open_at(program, file);
+		file->fd = image_open_any(file, map);
 		file->why =
 			file->fd == -ESTALE ? "the file was replaced" : "the file cannot be opened";
 	}
@@ -118,15 +139,22 @@ static void image_open(struct images *images, struct image_file *file, int32_t t
 		return;
 	}
 	file->why = NULL;
+	image_cut_removed(file);
 	images->open_count++;
 }
 
-static bool image_same_file(const struct image_file *a, const struct image_file *b)
+/* 'known' may have lost what the kernel said behind its path. */
+static bool image_same_file(const struct image_file *known, const struct image_file *wanted)
 {
-	return a->inode == b->inode && a->device == b->device && strcmp(a->path, b->path) == 0;
+	size_t bytes = strlen(known->path);
+
+	return known->inode == wanted->inode && known->device == wanted->device &&
+	       strncmp(known->path, wanted->path, bytes) == 0 &&
+	       (!wanted->path[bytes] || strcmp(wanted->path + bytes, REMOVED) == 0);
 }
 
-static uint32_t image_file_of(struct images *images, int32_t tgid, const struct image_file *wanted)
+static uint32_t image_file_of(struct images *images, const struct image_event *map,
+			      const struct image_file *wanted)
 {
 	uint64_t hash =
 		hash_bytes(wanted->path, strlen(wanted->path), wanted->inode * 31 + wanted->device);
@@ -145,7 +173,7 @@ static uint32_t image_file_of(struct images *images, int32_t tgid, const struct 
 				     .inode = wanted->inode,
 				     .device = wanted->device,
 				     .fd = -1 };
-	image_open(images, file, tgid);
+	image_open(images, file, map);
 	map_put(&images->file_index, hash, images->file_count);
 	return (uint32_t)images->file_count++;
 }
@@ -174,6 +202,7 @@ static void image_read_line(struct images *images, int32_t tgid, const char *lin
 	uint64_t start, end, offset;
 	unsigned int major, minor;
 	struct image_file file = { 0 };
+	struct image_event map;
 	char rights[8], path[4096];
 
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %4095[^\n]",
@@ -184,12 +213,13 @@ static void image_read_line(struct images *images, int32_t tgid, const char *lin
 	file.device = makedev(major, minor);
 	if (image_is_vdso(path))
 		file.inode = vdso_inode(start);
-	image_add(images, (struct image_event){ .start = start,
-						.bytes = end - start,
-						.offset = offset,
-						.tgid = tgid,
-						.file = image_file_of(images, tgid, &file),
-						.kind = IMAGE_MAP });
+	map = (struct image_event){ .start = start,
+				    .bytes = end - start,
+				    .offset = offset,
+				    .tgid = tgid,
+				    .kind = IMAGE_MAP };
+	map.file = image_file_of(images, &map, &file);
+	image_add(images, map);
 }
 
 void images_want(struct images *images, int32_t tgid)
@@ -221,6 +251,7 @@ static void image_take_map(struct images *images, const uint8_t *body, size_t by
 			   const struct image_sample *sample)
 {
 	struct image_mmap2 map;
+	struct image_event event;
 	struct image_file file = { 0 };
 	char path[4096];
 	size_t room;
@@ -236,14 +267,14 @@ static void image_take_map(struct images *images, const uint8_t *body, size_t by
 	file.path = path;
 	file.inode = path[0] == '/' ? map.inode : vdso_inode(map.start);
 	file.device = path[0] == '/' ? makedev(map.major, map.minor) : 0;
-	image_add(images,
-		  (struct image_event){ .time_ns = sample->time_ns,
-					.start = map.start,
-					.bytes = map.bytes,
-					.offset = map.offset,
-					.tgid = (int32_t)map.pid,
-					.file = image_file_of(images, (int32_t)map.pid, &file),
-					.kind = IMAGE_MAP });
+	event = (struct image_event){ .time_ns = sample->time_ns,
+				      .start = map.start,
+				      .bytes = map.bytes,
+				      .offset = map.offset,
+				      .tgid = (int32_t)map.pid,
+				      .kind = IMAGE_MAP };
+	event.file = image_file_of(images, &event, &file);
+	image_add(images, event);
 }
 
 static void image_take_fork(struct images *images, const uint8_t *body, size_t bytes)

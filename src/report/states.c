@@ -7,6 +7,8 @@
 #include "analyse/stats/states.h"
 #include "base/mem.h"
 #include "event/facts.h"
+#include "event/stacks.h"
+#include "report/frames.h"
 #include "report/stats_int.h"
 #include "report/table.h"
 #include "report/vocabulary.h"
@@ -45,6 +47,20 @@ void report_states_begin(const struct report_states *report, const char *comm, i
 		"length");
 }
 
+/* The place of a wait in the program's code; NULL = it is not known. */
+static const struct stack_frame *span_place(const struct report_states *report,
+					    const struct states_span *span)
+{
+	const struct stacks *stacks = report->facts->stacks;
+	uint32_t stack = STACK_NONE;
+
+	if (stacks && span->is_wait)
+		stack = stacks_find(stacks, report->tid, span->start_ns, span->end_ns);
+	if (stack == STACK_NONE || stacks->stacks[stack].place == FRAME_NONE)
+		return NULL;
+	return stacks_frame(stacks, stack, stacks->stacks[stack].place);
+}
+
 /* "Blocked > read > fd 3 = /etc/passwd; woken by ...": the words of why --instances. */
 static char *span_text(const struct states_span *span)
 {
@@ -61,8 +77,11 @@ static char *span_text(const struct states_span *span)
 
 static void states_print_text(const struct report_states *report, const struct states_span *span)
 {
+	const struct stack_frame *place = span_place(report, span);
 	AUTO_FREE char *text = span_text(span);
-	AUTO_FREE char *safe = text_escaped(text);
+	AUTO_FREE char *in = place ? frame_text(place) : NULL;
+	AUTO_FREE char *whole = xasprintf("%s%s%s", text, in ? "; waited in " : "", in ? in : "");
+	AUTO_FREE char *safe = text_escaped(whole);
 
 	fprintf(report->out, "  %16s  %8" PRIu64 ".%09" PRIu64 "  %9s  ",
 		page_since(report->facts->first_ns, span->start_ns).s, span->start_ns / 1000000000u,
@@ -72,10 +91,16 @@ static void states_print_text(const struct report_states *report, const struct s
 
 static void states_print_json(const struct report_states *report, const struct states_span *span)
 {
+	const struct stack_frame *place = span_place(report, span);
 	struct json json = { .out = report->out };
 
 	json_begin_object(&json, NULL);
 	report_json_span(&json, span);
+	if (place) {
+		json_begin_object(&json, "waited_in");
+		frame_json_keys(&json, place);
+		json_end_object(&json);
+	}
 	json_end_object(&json);
 	json_fini(&json);
 }

@@ -16,6 +16,7 @@ struct states_sum;
 struct report_states {
 	FILE *out;
 	const struct facts *facts;
+	int32_t tid; /* the thread, whose stacks of waits are looked up */
 	bool json;
 };
 

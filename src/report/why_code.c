@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/why/wait_code.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -139,6 +140,19 @@ static void code_mark(bool *is_told, const struct why_codes *codes)
 		is_told[codes->at[i].stack] = true;
 }
 
+/* Those of single waits, too. */
+static void code_mark_waits(bool *is_told, const struct stacks *stacks, const struct why *details)
+{
+	for (size_t i = 0; i < details->wait_count; i++) {
+		struct why_codes codes;
+
+		wait_code(stacks, &details->waits[i], &codes);
+		code_mark(is_told, &codes);
+		wait_waker_code(stacks, &details->waits[i], &codes);
+		code_mark(is_told, &codes);
+	}
+}
+
 static void code_json_stack(struct json *json, const struct stacks *stacks, uint32_t stack)
 {
 	AUTO_FREE char *id = xasprintf("%u", stack);
@@ -169,6 +183,7 @@ void why_json_stacks(struct json *json, const struct facts *facts, const struct 
 		code_mark(is_told, details->chain[i].code);
 	for (size_t i = 0; i < details->chain_count; i++)
 		code_mark(is_told, details->chain[i].waker_code);
+	code_mark_waits(is_told, stacks, details);
 	json_begin_object(json, "stacks");
 	for (uint32_t i = 0; i < stacks->stack_count; i++) {
 		if (is_told[i])

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "analyse/why/wait_code.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "report/vocabulary.h"
@@ -338,7 +339,17 @@ static void put_lock(struct json *json, const struct why *why, const struct why_
 	json_end_array(json);
 }
 
-static void put_causality(struct json *json, const struct why *why)
+static void put_wait_code(struct json *json, const struct why_wait *wait, const struct facts *facts)
+{
+	struct why_codes codes;
+
+	wait_code(facts->stacks, wait, &codes);
+	why_json_codes(json, facts, "code", &codes, codes.seen_ns);
+	wait_waker_code(facts->stacks, wait, &codes);
+	why_json_codes(json, facts, "waker_code", &codes, codes.seen_ns);
+}
+
+static void put_causality(struct json *json, const struct why *why, const struct facts *facts)
 {
 	struct tree tree = { .json = json };
 
@@ -353,6 +364,7 @@ static void put_causality(struct json *json, const struct why *why)
 		json_print_string(json, "in", wait->in);
 		json_print_string(json, "object", wait->object);
 		json_print_string(json, "stack", wait->stack);
+		put_wait_code(json, wait, facts);
 		json_print_string(json, "class", why_wait_class_name(wait->class));
 		why_json_put_waker(json, wait);
 		why_json_put_holder(json, wait);
@@ -574,7 +586,7 @@ static void why_json_put_why(struct json *json, const struct why *why, const str
 	why_put_chain(json, details, facts);
 	put_summary(json, details);
 	why_json_put_instances(json, details);
-	put_causality(json, details);
+	put_causality(json, details, facts);
 	put_coverage(json, why, facts);
 	put_syscalls(json, details);
 	why_json_stacks(json, facts, why, details);

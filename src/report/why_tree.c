@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analyse/why/wait_code.h"
 #include "base/mem.h"
 #include "report/table.h"
 #include "report/why_int.h"
@@ -290,6 +291,31 @@ static void add_meanwhile(struct table *table, uint32_t depth, const struct why_
 	table_cell(table, "%s  meanwhile %s %s", indent_of(depth), name, text);
 }
 
+/* "waited in load (prog.c:12, prog)", "its waker at work in inflate (libz.so.1)" */
+static void why_tree_add_code(struct table *table, const struct page *page,
+			      const struct why_wait *wait)
+{
+	struct why_codes codes;
+	AUTO_FREE char *place = NULL;
+	AUTO_FREE char *work = NULL;
+
+	wait_code(page->facts->stacks, wait, &codes);
+	place = words_codes(page->facts, &codes, codes.seen_ns, "waited in ");
+	wait_waker_code(page->facts->stacks, wait, &codes);
+	work = words_codes(page->facts, &codes, codes.seen_ns, "");
+	if (place[0]) {
+		table_cell(table, "%s", "");
+		table_cell(table, "%s", "");
+		table_cell(table, "%s  %s", indent_of(wait->depth), place);
+	}
+	if (work[0]) {
+		table_cell(table, "%s", "");
+		table_cell(table, "%s", "");
+		table_cell(table, "%s  who ended it was meanwhile %s", indent_of(wait->depth),
+			   work);
+	}
+}
+
 static void why_tree_add_wait(struct table *table, const struct page *page,
 			      const struct why_wait *wait)
 {
@@ -307,6 +333,7 @@ static void why_tree_add_wait(struct table *table, const struct page *page,
 		table_cell(table, "%s", "");
 		table_cell(table, "%s  slept in %s", indent_of(wait->depth), wait->stack);
 	}
+	why_tree_add_code(table, page, wait);
 	why_tree_add_owners(table, page, wait);
 	if (!why_tree_is_owner(page->why, wait, &wait->woken_by))
 		add_meanwhile(table, wait->depth, &wait->woken_by,

@@ -1,7 +1,6 @@
 /* demangle.c - see demangle.h. */
 #include "symbol/demangle.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,35 +9,17 @@
 #include <libiberty/demangle.h>
 #undef xrealloc
 
+#include "base/clones.h"
 #include "base/mem.h"
 
 #define SYMBOL_MAX 4096u /* longer ones stay as they are */
-
-/* What compilers append to names of parts and copies of a function. */
-static const char *const clones[] = { "constprop", "part", "isra",	 "cold",
-				      "lto_priv",  "llvm", "localalias", "str" };
-
-static bool is_clone(const char *word, size_t bytes)
-{
-	for (size_t i = 0; i < ARRAY_LEN(clones); i++) {
-		if (strlen(clones[i]) == bytes && strncmp(word, clones[i], bytes) == 0)
-			return true;
-	}
-	return false;
-}
 
 /* Without ".constprop.0", ".part.0.cold" and their like, and without "@@VERSION". */
 static char *without_clones(const char *symbol)
 {
 	char *name = xstrndup(symbol, strcspn(symbol, "@"));
-	char *dot = name[0] ? strchr(name + 1, '.') : NULL;
 
-	for (; dot; dot = strchr(dot + 1, '.')) {
-		if (is_clone(dot + 1, strcspn(dot + 1, ".")))
-			break;
-	}
-	if (dot)
-		*dot = '\0';
+	name[clones_plain_bytes(name)] = '\0';
 	return name;
 }
 
@@ -67,7 +48,8 @@ void demangle(const char *symbol, struct demangled *demangled)
 	char *name = without_clones(symbol), *made;
 
 	demangled_fini(demangled);
-	made = demangled_name(name, DMGL_ANSI | DMGL_RET_DROP);
+	/* Without DMGL_RET_DROP, which drops those of types in templates, too: "function<void (int)>". */
+	made = demangled_name(name, DMGL_ANSI);
 	demangled->function = made ? made : name;
 	if (made)
 		free(name);

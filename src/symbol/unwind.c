@@ -1,7 +1,6 @@
 /* unwind.c - see unwind.h. */
 #include "symbol/unwind.h"
 
-#include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
@@ -14,6 +13,9 @@
 #include "base/mem.h"
 #include "symbol/debug_file.h"
 #include "symbol/demangle.h"
+#include "symbol/die_name.h"
+#include "symbol/inlined.h"
+#include "symbol/units.h"
 #include "symbol/unwind_int.h"
 
 #define UNWIND_PAGE_MAX 65536 /* bytes of a page of any machine */
@@ -591,6 +593,7 @@ struct unwind_names *unwind_names_new(int fd, const char *path)
 		unwind_names_free(names);
 		return NULL;
 	}
+	names->units = units_new(names->module);
 	return names;
 }
 
@@ -622,68 +625,43 @@ static void unwind_symbol(struct unwind_names *names, uint64_t pc, struct unwind
 
 /* ------------------------------------------------------------------ inlined functions */
 
-/* The name that linkers see, where there is one, has the most in it. */
-static const char *inlined_name(Dwarf_Die *die)
-{
-	Dwarf_Attribute attribute;
-	const char *name = NULL;
-
-	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute))
-		name = dwarf_formstring(&attribute);
-	return name ? name : dwarf_diename(die);
-}
-
-/* Where it was called from: file and line of the function around it. */
-static void inlined_call(Dwarf_Die *unit, Dwarf_Die *die, struct unwind_name *around)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Word file = 0, line = 0;
-	Dwarf_Files *files;
-	size_t count;
-
-	around->file = NULL;
-	around->line = 0;
-	if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attribute), &file) != 0 ||
-	    dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attribute), &line) != 0 ||
-	    dwarf_getsrcfiles(unit, &files, &count) != 0 || file >= count)
-		return;
-	around->file = dwarf_filesrc(files, file, NULL, NULL);
-	around->line = around->file && line <= UINT32_MAX ? (uint32_t)line : 0;
-}
-
 /*
- * Scopes around the address, up to the function itself. out_names[0] has the line of the address; the
- * last one becomes what the function is, of which the caller knows the name.
+ * From the innermost one up to the function itself. out_names[0] has the line of the address; the last
+ * one becomes what the function is, of which the caller knows the name.
  */
-static size_t unwind_inlined(struct unwind_names *names, uint64_t pc,
+static size_t unwind_inlined(struct unwind_names *names, Dwarf_Die *unit, Dwarf_Addr address,
 			     struct unwind_name out_names[UNWIND_INLINED_MAX + 1])
 {
-	Dwarf_Addr bias;
-	Dwarf_Die *unit = dwfl_module_addrdie(names->module, pc, &bias);
-	Dwarf_Die *scopes = NULL, *parents = NULL;
-	int scope_count = unit ? dwarf_getscopes(unit, pc - bias, &scopes) : 0;
-	int count = scope_count > 0 ? dwarf_getscopes_die(&scopes[0], &parents) : 0;
+	Dwarf_Die inlined[INLINED_MAX];
 	struct unwind_name function = out_names[0];
 	size_t found = 0;
 
-	for (int i = 0; i < count && found < UNWIND_INLINED_MAX; i++) {
-		int tag = dwarf_tag(&parents[i]);
-		const char *name;
+	for (size_t i = inlined_find(unit, address, inlined); i > 0 && found < UNWIND_INLINED_MAX;
+	     i--) {
+		AUTO_FREE char *name = die_name(&inlined[i - 1]);
+		struct inlined_call call = inlined_call_of(unit, &inlined[i - 1]);
 
-		if (tag == DW_TAG_subprogram)
-			break;
-		name = tag == DW_TAG_inlined_subroutine ? inlined_name(&parents[i]) : NULL;
 		if (!name)
 			continue;
 		unwind_put_name(&names->demangled[found], name, &out_names[found]);
 		out_names[found].is_inlined = true;
 		found++;
 		out_names[found] = function;
-		inlined_call(unit, &parents[i], &out_names[found]);
+		out_names[found].file = call.file;
+		out_names[found].line = call.line;
 	}
-	free(scopes);
-	free(parents);
 	return found + 1;
+}
+
+static void unwind_line(Dwarf_Die *unit, Dwarf_Addr address, struct unwind_name *out_name)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(unit, address);
+	int number = 0;
+
+	if (!line || dwarf_lineno(line, &number) != 0)
+		return;
+	out_name->file = dwarf_linesrc(line, NULL, NULL);
+	out_name->line = out_name->file && number > 0 ? (uint32_t)number : 0;
 }
 
 size_t unwind_names_find(struct unwind_names *names, uint64_t address,
@@ -691,18 +669,18 @@ size_t unwind_names_find(struct unwind_names *names, uint64_t address,
 {
 	struct unwind_name *out_name = &out_names[0];
 	uint64_t pc = address + names->bias;
-	Dwfl_Line *line;
-	int number = 0;
+	Dwarf_Addr bias;
+	Dwarf_Die *unit;
 
 	*out_name = (struct unwind_name){ 0 };
 	unwind_symbol(names, pc, out_name);
 	if (unwind_build_id(names->module, names->build_id))
 		out_name->build_id = names->build_id;
-	line = dwfl_module_getsrc(names->module, pc);
-	if (line)
-		out_name->file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
-	out_name->line = out_name->file && number > 0 ? (uint32_t)number : 0;
-	return unwind_inlined(names, pc, out_names);
+	unit = units_find(names->units, pc, &bias);
+	if (!unit)
+		return 1;
+	unwind_line(unit, pc - bias, out_name);
+	return unwind_inlined(names, unit, pc - bias, out_names);
 }
 
 void unwind_names_free(struct unwind_names *names)
@@ -710,6 +688,7 @@ void unwind_names_free(struct unwind_names *names)
 	if (!names)
 		return;
 	variables_free(names->variables);
+	units_free(names->units);
 	dwfl_end(names->dwfl); /* NULL is fine */
 	for (size_t i = 0; i <= UNWIND_INLINED_MAX; i++)
 		demangled_fini(&names->demangled[i]);

@@ -14,6 +14,7 @@
 
 #define UNWIND_BUILD_ID_MAX 64
 
+struct units;
 struct variables;
 
 struct unwind_names {
@@ -22,6 +23,7 @@ struct unwind_names {
 	GElf_Addr bias;
 	struct demangled demangled[UNWIND_INLINED_MAX + 1];
 	char build_id[2 * UNWIND_BUILD_ID_MAX + 1];
+	struct units *units;	     /* owned */
 	struct variables *variables; /* owned; NULL = nobody has asked yet */
 };
 

@@ -46,6 +46,42 @@ int main(int argc, char **argv)
 }
 """
 
+BOOK = r"""
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+struct Book {
+	std::mutex lock;
+	std::condition_variable opened;
+	bool is_open = false, is_held = false;
+	__attribute__((noinline)) void add() { std::lock_guard<std::mutex> guard(lock); __asm__ volatile(""); }
+	__attribute__((noinline)) void until_open()
+	{
+		std::unique_lock<std::mutex> guard(lock);
+		opened.wait(guard, [this] { return is_open; });
+	}
+};
+int main()
+{
+	Book book;
+	std::thread other([&book] {
+		book.lock.lock();
+		__atomic_store_n(&book.is_held, true, __ATOMIC_SEQ_CST);
+		usleep(300000);
+		book.lock.unlock();
+		usleep(300000);
+		std::lock_guard<std::mutex> guard(book.lock);
+		book.is_open = true;
+		book.opened.notify_all();
+	});
+	while (!__atomic_load_n(&book.is_held, __ATOMIC_SEQ_CST)) std::this_thread::yield();
+	book.add();
+	book.until_open();
+	other.join();
+}
+"""
+
 # Its frame has room for what select() of Python has; a signal interrupts it; its code is there twice, as V8's is.
 DEEP = r"""
 #include <fcntl.h>
@@ -294,17 +330,39 @@ def planted(tap, folder):
 
 def inlined(tap, folder):
     """wait_first becomes a part of main, and stands in the stack as before."""
-    program = os.path.join(folder, "inlined")
     source = THREE.replace("__attribute__((noinline)) void", "__attribute__((always_inline)) static inline void").replace(
         "waits[i % 3](pipes[0]);", "if (i % 3 == 0) wait_first(pipes[0]); else if (i % 3 == 1) wait_second(pipes[0]); else wait_third(pipes[0]);")
-    subprocess.run(["gcc", "-O2", "-g", "-fomit-frame-pointer", "-o", program, "-x", "c", "-"], input=source, text=True, check=True)
-    report, errors = why("--", program)
-    shares, wanted = waited(report), shares_of(errors)
-    tap.ok(near(report, shares, wanted), "functions that were inlined have their shares", shares, wanted)
-    stacks = [stack for stack in report["stacks"].values() if any(frame["function"] in NAMES for frame in stack)]
-    tap.ok(stacks and all([(frame["inlined"], frame["function"]) for frame in stack if frame["function"] in NAMES + ("main",)][-2:] in
-                          [[(True, name), (False, "main")] for name in NAMES] for stack in stacks),
-           "they are marked, and what they are in follows", stacks[:1])
+    for name, options in (("inlined", []), ("inlined-at-link-time", ["-flto"]), ("inlined-without-a-table", [])):
+        program = os.path.join(folder, name)
+        subprocess.run(["gcc", "-O2", "-g", "-fomit-frame-pointer", *options, "-o", program, "-x", "c", "-"], input=source, text=True, check=True)
+        if name == "inlined-without-a-table":  # clang and rustc write none
+            subprocess.run(["objcopy", "--remove-section", ".debug_aranges", program], check=True)
+        report, errors = why("--", program)
+        shares, wanted = waited(report), shares_of(errors)
+        tap.ok(near(report, shares, wanted), "functions that were %s have their shares" % name.replace("-", " "), shares, wanted)
+        stacks = [stack for stack in report["stacks"].values() if any(frame["function"] in NAMES for frame in stack)]
+        tap.ok(stacks and all([(frame["inlined"], frame["function"]) for frame in stack if frame["function"] in NAMES + ("main",)][-2:] in
+                              [[(True, name), (False, "main")] for name in NAMES] for stack in stacks),
+               "they are marked, and what they are in follows", stacks[:1])
+
+
+def of_cpp(tap, folder):
+    """A guard, inlined from a template of a class of the library, is not the place; who made it is."""
+    if not shutil.which("g++"):
+        return tap.skipped("places in C++", "there is no g++")
+    program = os.path.join(folder, "book")
+    subprocess.run(["g++", "-O2", "-g", "-pthread", "-o", program, "-x", "c++", "-"], input=BOOK, text=True, check=True)
+    report, _ = why("--", program)
+    shares = waited(report)
+    tap.ok({"Book::add", "Book::until_open"} == {name for name, share in shares.items() if share > 0.1},
+           "the place of a wait is behind the library of C++", shares)
+    names = {frame["function"] for stack in report["stacks"].values() for frame in stack if frame["inlined"]}
+    tap.ok(any(name.startswith("std::condition_variable::wait<") for name in names),
+           "inlined functions have the names of their namespaces and classes", sorted(names))
+    places = {place["function"] for wait in report["causality"] for place in wait["code"]}
+    tap.ok({"Book::add", "Book::until_open"} <= places and
+           all(place["stack"] in report["stacks"] for wait in report["causality"] for place in wait["code"] + wait["waker_code"]),
+           "each wait of the causality has its code", places)
 
 
 def small_debug(tap, folder):
@@ -342,6 +400,10 @@ def hung(tap, folder):
     rows = [row for row in report["verdict"] if row["kind"] == "stuck"]
     tap.ok(rows and rows[0]["waited_in"] and rows[0]["waited_in"][0]["function"] == "wait_third" and
            rows[0]["code_seen"] > 0.97, "a wait that is open at the end has its stack", rows, report["missing"])
+    done = subprocess.run([HOLDUP, "states", "--json", str(report["target"]["tid"]), trace], capture_output=True, text=True, check=False)
+    spans = [json.loads(line) for line in done.stdout.splitlines()[:-1]]
+    longest = sorted((span for span in spans if span["wib"] == "blocked"), key=lambda span: span["ns"])[-1:]
+    tap.ok(longest and longest[0].get("waited_in", {}).get("function") == "wait_third", "states names it, too", longest, done.stderr)
 
 
 def ended(tap, folder):
@@ -476,7 +538,7 @@ def bits_32(tap, folder):
 def main():
     kernel.need("gcc")
     tap = kernel.Tap()
-    for test in (planted, inlined, small_debug, linked_debug, hung, ended, switched_off, python_ends, deep, bits_32, parts):
+    for test in (planted, inlined, of_cpp, small_debug, linked_debug, hung, ended, switched_off, python_ends, deep, bits_32, parts):
         test(tap, os.getcwd())
     tap.end()
 

@@ -420,13 +420,12 @@ static int holdup_dir_open_events(struct holdup_dir *dir, const char *path, stru
 static void name_kernel_frames(struct facts *facts)
 {
 	for (size_t i = 0; i < facts->stacks->frame_count; i++) {
-		struct stack_frame *frame = &facts->stacks->frames[i];
+		const struct stack_frame *frame = &facts->stacks->frames[i];
 
-		if (!frame->is_kernel)
-			continue;
-		frame->function = facts_symbol(facts, frame->offset);
-		frame->signature = frame->function;
+		if (frame->is_kernel)
+			stacks_name_frame(facts->stacks, i, facts_symbol(facts, frame->offset));
 	}
+	stacks_finish(facts->stacks);
 }
 
 /* There are none in most traces. */

@@ -98,6 +98,103 @@ static void the_place_is_behind_the_kernel_and_the_c_library(void **unused)
 	stacks_fini(&stacks);
 }
 
+/* The place of a stack of these functions of "prog" or of libraries, innermost first. */
+static uint32_t place_of(size_t count, const char *const frames[][2])
+{
+	struct stacks stacks = { 0 };
+	uint32_t ids[8], place;
+
+	for (uint32_t i = 0; i < count; i++) {
+		add_frame(&stacks, frames[i][0], frames[i][1]);
+		ids[i] = i;
+	}
+	assert_true(stacks_add_stack(&stacks, ids, count, NULL));
+	stacks_finish(&stacks);
+	place = stacks.stacks[0].place;
+	stacks_fini(&stacks);
+	return place;
+}
+
+static void a_program_may_name_its_functions_as_the_c_library_does(void **unused)
+{
+	static const char *const own[][2] = { { "clock_nanosleep", "libc.so.6" },
+					      { "nanosleep", "libc.so.6" },
+					      { "send", "prog" },
+					      { "main", "prog" } };
+	static const char *const pool[][2] = { { "__futex_abstimed_wait64", "libc.so.6" },
+					       { "pthread_pool_wait", "prog" },
+					       { "main", "prog" } };
+	static const char *const before_it[][2] = { { "__lll_lock_wait", "libc.so.6" },
+						    { "___pthread_mutex_lock", "libc.so.6" },
+						    { "pthread_mutex_lock", "libwrap.so" },
+						    { "add", "prog" } };
+	static const char *const part_of_it[][2] = { { "__libc_read", "prog" },
+						     { "read", "prog" },
+						     { "load", "prog" } };
+
+	assert_int_equal(place_of(4, own), 2);
+	assert_int_equal(place_of(3, pool), 1);
+	assert_int_equal(place_of(4, before_it), 3);
+	assert_int_equal(place_of(3, part_of_it), 2);
+}
+
+static void the_place_is_behind_the_languages_own_libraries(void **unused)
+{
+	static const char *const guard[][2] = { { "___pthread_mutex_lock", "libc.so.6" },
+						{ "__gthread_mutex_lock", "prog" },
+						{ "std::mutex::lock", "prog" },
+						{ "std::lock_guard<std::mutex>::lock_guard",
+						  "prog" },
+						{ "Book::add", "prog" } };
+	static const char *const stream[][2] = { { "read", "libc.so.6" },
+						 { NULL, "libstdc++.so.6" },
+						 { "std::getline<char>", "prog" },
+						 { "main", "prog" } };
+	static const char *const rust[][2] = {
+		{ "read", "libc.so.6" },
+		{ "<std::process::ChildStdout as std::io::Read>::read_buf", "prog" },
+		{ "<std::io::buffered::BufReader<R> as std::io::Read>::read", "prog" },
+		{ "<shop::Feed as std::io::Read>::read", "prog" },
+		{ "shop::main", "prog" }
+	};
+	static const char *const other_trait[][2] = {
+		{ "read", "libc.so.6" }, { "<std::fs::File as shop::Load>::load", "prog" }
+	};
+	static const char *const go[][2] = { { "runtime/internal/syscall.Syscall6", "prog" },
+					     { "syscall.RawSyscall6", "prog" },
+					     { "internal/poll.(*FD).Read", "prog" },
+					     { "os.(*File).Read", "prog" },
+					     { "main.load", "prog" } };
+	static const char *const go_stack[][2] = { { "runtime.futexsleep", "prog" },
+						   { "runtime.mcall", "prog" },
+						   { NULL, "[jit]" } };
+	static const char *const made[][2] = { { "read", "libc.so.6" }, { NULL, "[jit]" } };
+	/* What the thread was given to call is a part of who calls it. */
+	static const char *const closure[][2] = {
+		{ "nanosleep", "libc.so.6" },
+		{ "std::thread::sleep", "prog" },
+		{ "std::sys::backtrace::__rust_begin_short_backtrace::<shop::main::{closure#0}, ()>",
+		  "prog" },
+		{ "core::ops::function::FnOnce::call_once", "prog" },
+		{ "start_thread", "libc.so.6" }
+	};
+	static const char *const nothing_else[][2] = { { "nanosleep", "libc.so.6" },
+						       { "std::this_thread::sleep_for", "prog" },
+						       { "std::__invoke", "prog" },
+						       { NULL, "libstdc++.so.6" },
+						       { "start_thread", "libc.so.6" } };
+
+	assert_int_equal(place_of(5, guard), 4);
+	assert_int_equal(place_of(4, stream), 3);
+	assert_int_equal(place_of(5, rust), 3);
+	assert_int_equal(place_of(2, other_trait), 1);
+	assert_int_equal(place_of(5, go), 4);
+	assert_int_equal(place_of(3, go_stack), 1);
+	assert_int_equal(place_of(2, made), 1);
+	assert_int_equal(place_of(5, closure), 2);
+	assert_int_equal(place_of(5, nothing_else), 2);
+}
+
 static void places_in_one_function_are_alike(void **unused)
 {
 	struct stacks stacks = { 0 };
@@ -109,6 +206,27 @@ static void places_in_one_function_are_alike(void **unused)
 	assert_int_equal(stacks.stacks[2].alike, 2);
 	assert_int_equal(stacks.stacks[3].alike, 3);
 	assert_int_equal(stacks.stacks[4].alike, 0);
+	stacks_fini(&stacks);
+}
+
+static void clones_of_a_function_of_the_kernel_are_alike(void **unused)
+{
+	struct stacks stacks = { 0 };
+
+	for (uint32_t i = 0; i < 3; i++) {
+		add_frame(&stacks, NULL, "[kernel]");
+		assert_true(stacks_add_stack(&stacks, &i, 1, NULL));
+	}
+	stacks_finish(&stacks);
+	stacks_name_frame(&stacks, 0, "finish_task_switch.isra.0");
+	stacks_name_frame(&stacks, 1, "finish_task_switch.part.0.cold");
+	stacks_name_frame(&stacks, 2, NULL);
+	stacks_finish(&stacks);
+	assert_string_equal(stacks.frames[0].function, "finish_task_switch");
+	assert_string_equal(stacks.frames[0].signature, "finish_task_switch.isra.0");
+	assert_null(stacks.frames[2].function);
+	assert_int_equal(stacks.stacks[1].alike_leaf, 0);
+	assert_int_equal(stacks.stacks[2].alike_leaf, 2);
 	stacks_fini(&stacks);
 }
 
@@ -137,7 +255,10 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_place_is_behind_the_kernel_and_the_c_library),
 		cmocka_unit_test(a_scripts_place_is_behind_its_own_library),
+		cmocka_unit_test(a_program_may_name_its_functions_as_the_c_library_does),
+		cmocka_unit_test(the_place_is_behind_the_languages_own_libraries),
 		cmocka_unit_test(places_in_one_function_are_alike),
+		cmocka_unit_test(clones_of_a_function_of_the_kernel_are_alike),
 		cmocka_unit_test(a_wait_is_found_by_its_thread_and_its_middle),
 	};
 

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "event/event.h"
 #include "event/facts.h"
+#include "event/stacks.h"
 #include "event/source.h"
 #include "fields/find.h"
 #include "read/page_maker.h"
@@ -133,6 +134,34 @@ static void facts_come_from_the_manifest(void **unused)
 	assert_string_equal(facts_symbol(facts, 0xff15), "a");
 	assert_string_equal(facts_symbol(facts, 0xff20), "b");
 	assert_string_equal(facts_syscall(facts, 0, false), "read");
+	trace_close(trace);
+	dir_unmade(&dir);
+}
+
+/* Two addresses in one function, of which a part is a clone; then one of another function. */
+static void functions_of_the_kernel_are_named_before_places_are_compared(void **unused)
+{
+	static const char symbols[] = "ff10 a.isra.0\nff20 b\n";
+	static const char lines[] = "holdup-stacks 4\n"
+				    "F\tk\tff11\t0\t\t\t[kernel]\t\t\t\n"
+				    "F\tk\tff15\t0\t\t\t[kernel]\t\t\t\n"
+				    "F\tk\tff21\t0\t\t\t[kernel]\t\t\t\n"
+				    "S\t\t0\nS\t\t1\nS\t\t2\n";
+	struct made_dir dir = dir_made("");
+	const struct stacks *stacks;
+	struct trace *trace;
+
+	made_file(&dir, "kernel/kallsyms", symbols, sizeof(symbols) - 1);
+	made_file(&dir, "kernel/stacks", lines, sizeof(lines) - 1);
+	put_run(&dir, 1, 100, 3, 1);
+	trace = opened(&dir);
+	stacks = trace_facts(trace)->stacks;
+	assert_non_null(stacks);
+	assert_int_equal(stacks->stack_count, 3);
+	assert_string_equal(stacks->frames[0].function, "a");
+	assert_string_equal(stacks->frames[0].signature, "a.isra.0");
+	assert_int_equal(stacks->stacks[1].alike_leaf, 0);
+	assert_int_equal(stacks->stacks[2].alike_leaf, 2);
 	trace_close(trace);
 	dir_unmade(&dir);
 }
@@ -669,6 +698,7 @@ int main(void)
 		cmocka_unit_test(cpus_are_merged_by_time),
 		cmocka_unit_test(a_trace_without_events_is_empty),
 		cmocka_unit_test(facts_come_from_the_manifest),
+		cmocka_unit_test(functions_of_the_kernel_are_named_before_places_are_compared),
 		cmocka_unit_test(a_flagged_page_is_a_hole_before_it),
 		cmocka_unit_test(a_hole_before_all_events_begins_with_the_recording),
 		cmocka_unit_test(losses_that_no_page_tells_come_at_the_end),

@@ -45,6 +45,18 @@ static void names_of_cpp_lose_their_arguments(void **unused)
 	      "OrderBook::add(int) [clone .part.0]");
 }
 
+static void types_in_names_of_cpp_keep_what_they_return(void **unused)
+{
+	check("_ZNSt17_Function_handlerIFviE3LamE9_M_invokeERKSt9_Any_dataOi",
+	      "std::_Function_handler<void (int), Lam>::_M_invoke",
+	      "std::_Function_handler<void (int), Lam>::_M_invoke(std::_Any_data const&, int&&)");
+	check("_ZZ4holdIiEvRT_iENKUlvE_clEv", "hold<int>(int&, int)::{lambda()#1}::operator()",
+	      "hold<int>(int&, int)::{lambda()#1}::operator()() const");
+	check("_ZNSt8_InvokerISt5tupleIJZ4holdIiEvRT_iEUlvE_EEEclEv",
+	      "std::_Invoker<std::tuple<hold<int>(int&, int)::{lambda()#1}> >::operator()",
+	      "std::_Invoker<std::tuple<hold<int>(int&, int)::{lambda()#1}> >::operator()()");
+}
+
 static void names_of_rust_lose_their_hash(void **unused)
 {
 	check("_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write", "core::fmt::write");
@@ -66,6 +78,7 @@ int main(void)
 		cmocka_unit_test(names_of_c_stay),
 		cmocka_unit_test(suffixes_of_clones_go),
 		cmocka_unit_test(names_of_cpp_lose_their_arguments),
+		cmocka_unit_test(types_in_names_of_cpp_keep_what_they_return),
 		cmocka_unit_test(names_of_rust_lose_their_hash),
 		cmocka_unit_test(a_very_long_name_stays),
 	};
