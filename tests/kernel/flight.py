@@ -288,11 +288,22 @@ def check_read(tap):
                 break
 
 
+def make_ahead(folder):
+    """A snapshot of before the clock was set back."""
+    trace = folder + "/29991231-235959-999.holdup"
+    os.mkdir(trace)
+    with open(trace + "/trace.json", "wb") as file:
+        file.write(bytes(1 << 20))
+    with open(folder + "/29991231-235959-999.flight", "w") as file:
+        file.write("time 9000000000000000000\nbegin 1\nend 2\ngap 1\nwhy ahead\nverdict none\nwhole 1\n")
+    return trace
+
+
 def check_disk(tap):
     """The oldest ones go; what does not fit is not begun, and what cannot be written is not kept."""
     most = 20 << 20 # some 18 MiB are kept free for the next one
     with Recorder(tap, "disk", *SMALL, "--disk", "20M") as recorder:
-        names = []
+        names, ahead = [], make_ahead(recorder.dir)
         for count in range(5):
             done = flight("snapshot", "number %d" % count)
             tap.ok(done.returncode == 0, "disk: snapshot %d" % count, done.stderr)
@@ -300,6 +311,7 @@ def check_disk(tap):
             await_that(lambda name=names[-1]: any(row["trace"] == name and row["verdict"] for row in listed(recorder.dir)))
         rows = listed(recorder.dir)
         tap.ok(rows and rows[-1]["trace"] == names[-1] and len(rows) < 5, "disk: the newest stays, old ones go", rows)
+        tap.ok(not os.path.exists(ahead), "disk: the oldest one has gone, by order and not by its name", rows)
         tap.ok(sum(row["bytes"] for row in rows) <= most, "disk: the bound holds", rows)
         kept = {os.path.basename(row["trace"]).split(".")[0] for row in rows}
         tap.ok({name.split(".")[0] for name in os.listdir(recorder.dir)} == kept, "disk: nothing else is left",
