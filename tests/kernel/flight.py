@@ -653,6 +653,61 @@ def check_open(tap):
     holder.communicate("go\ngo\n")
 
 
+# A lock of Python's that a thread never gives back, and a child that never ends: no event tells who has what.
+AWAITS_LOCK = """import threading, time
+lock = threading.RLock()
+def keeper():
+    lock.acquire()
+    print(threading.get_native_id(), flush=True)
+    time.sleep(300)
+threading.Thread(target=keeper, daemon=True).start()
+while lock.acquire(blocking=False):
+    lock.release()
+    time.sleep(0.01)
+lock.acquire()
+"""
+AWAITS_CHILD = """import os, select
+pid = os.fork()
+if not pid:
+    os.execvp("sleep", ["sleep", "20"])
+poll = select.poll()
+poll.register(os.pidfd_open(pid), select.POLLIN)
+print(pid, flush=True)
+poll.poll()
+"""
+
+
+def call_of(pid):
+    """The number of the system call that it sleeps in; a word where it runs."""
+    with open("/proc/%d/syscall" % pid) as file:
+        return file.read().split()[0]
+
+
+def check_awaited(tap):
+    """Who is awaited is looked at as the snapshot is taken."""
+    ways = {"pidfd": (AWAITS_CHILD, "7")} # poll(), on x86-64
+    if sys.implementation.name == "cpython" and (3, 11) <= sys.version_info < (3, 14):
+        ways["python_rlock"] = (AWAITS_LOCK, "202") # futex()
+    with Recorder(tap, "awaited", "--memory", "32M") as recorder, contextlib.ExitStack() as stack:
+        processes, awaited = {}, {}
+        for how, (program, call) in ways.items():
+            process = stack.enter_context(kernel.running(sys.executable, "-c", program, stdout=subprocess.PIPE, text=True))
+            processes[how], awaited[how] = process, int(process.stdout.readline())
+            if os.uname().machine == "x86_64":
+                await_that(lambda process=process, call=call: call_of(process.pid) == call)
+        time.sleep(0.2)
+        done = flight("snapshot", "who waits for whom")
+        rows = explained(recorder.dir, 1)
+        if not tap.ok(rows, "awaited: a snapshot", done.stderr):
+            return
+        for how, process in processes.items():
+            report, done = kernel.why("--tid", process.pid, rows[0]["trace"])
+            hop = report["chain"][0] if report and report["chain"] else {}
+            found = hop.get("expects_inferred_data") or {}
+            tap.ok((hop.get("expects") or {}).get("tid") == awaited[how] and found.get("kind") == "seen" and found.get("name") == how,
+                   "awaited: %s: who is awaited is as the recorder saw" % how, hop, done.stderr)
+
+
 def memory_of(pid):
     """Bytes that the kernel tells of: rings, BPF programs and maps, our own."""
     rings = bpf = 0
@@ -739,7 +794,7 @@ def main():
     with kernel.workdir("/var/tmp"):
         try:
             for check in (check_stall, check_shared, check_rights, check_kill, check_read, check_disk, check_limit, check_helpers, check_pressure,
-                          check_names, check_open, check_memory, check_events, check_points, check_pair, check_usdt):
+                          check_names, check_open, check_awaited, check_memory, check_events, check_points, check_pair, check_usdt):
                 check(tap)
         finally:
             flight("stop")
