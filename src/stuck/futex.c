@@ -11,7 +11,7 @@
  *	monitor, lock of Java     see hotspot.h
  *	RLock of Python           see python_lock.h
  *	LWLock of PostgreSQL      nobody: see postgres.h
- *	condition, semaphore      nobody; of a glibc mutex whose owner has exited, that it has
+ *	condition, semaphore      nobody; nor of a glibc mutex whose owner has exited, or was in the process before fork()
  *
  * A layout is only believed when all of it fits: an owner that lives in the same process, a kind that
  * exists, a count that is above 0, pointers that lead back. Else nobody is named.
@@ -149,7 +149,7 @@ static bool is_glibc_mutex(const struct futex *futex)
 			 STUCK_HOW_MUTEX_GLIBC);
 }
 
-/* As glibc has it, one thread locked it, and is none of the process any more: nobody will unlock it. */
+/* One thread locked it, and is none of the process: it has exited, or fork() left it behind. */
 static bool is_glibc_orphan(const struct futex *futex)
 {
 	struct asleep *asleep = futex->asleep;
@@ -164,7 +164,7 @@ static bool is_glibc_orphan(const struct futex *futex)
 	    word_at(futex, 12) != 1 || has_list || owner == 0 || owner > TID_MAX ||
 	    look_is_nested(&asleep->snap->look, asleep->process) || own_thread(futex, owner))
 		return false;
-	what = xasprintf("mutex (by its layout; its owner, thread %u, has exited)", owner);
+	what = xasprintf("mutex (by its layout; of thread %u, which is not in this process)", owner);
 	return set_unowned(futex, what);
 }
 

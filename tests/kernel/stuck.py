@@ -227,7 +227,7 @@ def unowned(case):
 def orphaned(case):
     """The program says which thread locked it."""
     return (unowned(case) and
-            "(by its layout; its owner, thread %s, has exited)" % case.said.split()[0] in case.thread(case.pid)["wait"]["object"])
+            "(by its layout; of thread %s, which is not in this process)" % case.said.split()[0] in case.thread(case.pid)["wait"]["object"])
 
 
 def one_short(case):
