@@ -204,15 +204,17 @@ static int make_room(struct running *run, struct flight *flight, struct err *err
 	flight_held(flight, &held);
 	need = held.bytes + held.bytes / 8 + BESIDE_BYTES;
 	if (need > run->opts->disk_bytes)
-		return err_set(err, -ENOSPC, "it needs about %s, and --disk allows %s",
+		return err_set(err, -ENOSPC, "a snapshot needs about %s, and --disk allows %s",
 			       text_size(need).s, text_size(run->opts->disk_bytes).s);
 	removed = flight_store_bound(run->dir_fd, run->opts->disk_bytes, need, NULL);
 	if (removed)
 		say(run, "%zu of the oldest snapshots are removed: --disk allows %s", removed,
 		    text_size(run->opts->disk_bytes).s);
 	if (fstatvfs(run->dir_fd, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < need)
-		return err_set(err, -ENOSPC, "the disk has %s left, and it needs about %s",
-			       text_size((uint64_t)disk.f_bavail * disk.f_frsize).s,
+		return err_set(err, -ENOSPC,
+			       "the disk has %s left in %s, and a snapshot needs about %s; --dir "
+			       "chooses another place, and a smaller --memory needs less",
+			       text_size((uint64_t)disk.f_bavail * disk.f_frsize).s, run->opts->dir,
 			       text_size(need).s);
 	return 0;
 }

@@ -52,6 +52,8 @@
 #define FULL_PERCENT   20 /* for names and stacks */
 #define STACKS_PART    5  /* of that, for stacks: twice, a ring, and what tells of mapped files */
 #define STACKS_PERCENT 60 /* of it, with what is known of each stack */
+#define MEMORY_MIN \
+	65536u /* too little for anything; parts of less are nothing, and that is no bound */
 #define LEAST_SPARE \
 	6u /* the least that is told has a part in so many to spare: own memory varies */
 
@@ -716,15 +718,16 @@ static struct flight *flight_new(const struct flight_opts *opts, const char *eve
 {
 	struct flight *flight = xcalloc(1, sizeof(*flight));
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t memory_bytes = opts->memory_bytes > MEMORY_MIN ? opts->memory_bytes : MEMORY_MIN;
 
 	flight->session = SESSION_NONE;
 	flight->looking = WAITING_SNAPSHOT_NONE;
 	flight->session.opts = &flight->opts;
 	flight->events = xstrdup(events);
 	flight->opts.events = flight->events;
-	flight->beside_bytes = opts->memory_bytes / 100 * beside_percent(events);
+	flight->beside_bytes = memory_bytes / 100 * beside_percent(events);
 	flight->opts.buffer_bytes =
-		(opts->memory_bytes - flight->beside_bytes) / (uint64_t)(cpus > 0 ? cpus : 1);
+		(memory_bytes - flight->beside_bytes) / (uint64_t)(cpus > 0 ? cpus : 1);
 	flight->opts.as_root = true;
 	flight->opts.budget_ppm = opts->budget_ppm;
 	flight->run_fd = opts->run_fd;

@@ -733,6 +733,10 @@ def check_memory(tap):
         if "need a BPF program" in refused.stderr:
             continue
         tap.ok(refused.returncode == 3 and least, "memory: %s in too little is refused" % events, refused.stderr)
+        tiny = flight("start", "--dir", os.path.join(os.getcwd(), "memory"), "--memory", "1", "-e", events)
+        most = re.search(r"at least (\d+)K are needed", tiny.stderr)
+        tap.ok(tiny.returncode == 3 and least and most and int(most[1]) < 1.3 * int(least[1][:-1]),
+               "memory: a byte for %s is refused with about the same least size" % events, tiny.stderr, refused.stderr)
         for size in (least[1] if least else "8M", "24M"):
             with Recorder(tap, "memory-%s-%s" % (events, size), "--memory", size, "-e", events) as recorder:
                 time.sleep(1)
