@@ -78,6 +78,7 @@ struct running {
 	size_t message_count;
 	uint64_t begun_ns, begun_real_ns, last_ns; /* last_ns: the last snapshot; 0 = none */
 	uint64_t cpu_ns;			   /* that beginning took */
+	uint64_t number;			   /* of the newest snapshot of the folder */
 	uint64_t snapshots, failed, last_gap_ns;
 	bool done;
 };
@@ -203,15 +204,17 @@ static int make_room(struct running *run, struct flight *flight, struct err *err
 	flight_held(flight, &held);
 	need = held.bytes + held.bytes / 8 + BESIDE_BYTES;
 	if (need > run->opts->disk_bytes)
-		return err_set(err, -ENOSPC, "it needs about %s, and --disk allows %s",
+		return err_set(err, -ENOSPC, "a snapshot needs about %s, and --disk allows %s",
 			       text_size(need).s, text_size(run->opts->disk_bytes).s);
 	removed = flight_store_bound(run->dir_fd, run->opts->disk_bytes, need, NULL);
 	if (removed)
 		say(run, "%zu of the oldest snapshots are removed: --disk allows %s", removed,
 		    text_size(run->opts->disk_bytes).s);
 	if (fstatvfs(run->dir_fd, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < need)
-		return err_set(err, -ENOSPC, "the disk has %s left, and it needs about %s",
-			       text_size((uint64_t)disk.f_bavail * disk.f_frsize).s,
+		return err_set(err, -ENOSPC,
+			       "the disk has %s left in %s, and a snapshot needs about %s; --dir "
+			       "chooses another place, and a smaller --memory needs less",
+			       text_size((uint64_t)disk.f_bavail * disk.f_frsize).s, run->opts->dir,
 			       text_size(need).s);
 	return 0;
 }
@@ -274,7 +277,8 @@ static int snapshot(struct running *run, struct flight *flight, const char *why,
 
 	one.row.real_ns = clock_read_ns(CLOCK_REALTIME);
 	one.to_ns = clock_now_ns();
-	one.row.name = flight_store_name(one.row.real_ns);
+	one.row.name = flight_store_name(run->dir_fd, one.row.real_ns);
+	one.row.number = run->number + 1;
 	one.row.why = xstrdup(why);
 	one.row.verdict = xstrdup("");
 	rc = take(run, flight, &one, err);
@@ -286,6 +290,7 @@ static int snapshot(struct running *run, struct flight *flight, const char *why,
 	}
 	choose_window(&one, on && is_of_thread(on) ? &run->seen : NULL);
 	run->snapshots++;
+	run->number++;
 	run->last_ns = clock_now_ns();
 	if (out_name)
 		*out_name = xstrdup(one.row.name);
@@ -778,6 +783,7 @@ static int begin(struct running *run, struct err *err)
 		return rc;
 	opts.run_fd = run->run_fd;
 	flight_store_sweep(run->dir_fd);
+	run->number = flight_store_last(run->dir_fd);
 	take_old(run, &opts);
 	share_raise();
 	share_raise_session();

@@ -22,11 +22,12 @@
 
 #define NOTE_MAX  4096
 #define DEPTH_MAX 4
-#define BLOCK	  512u /* of st_blocks */
+#define BLOCK	  512u	   /* of st_blocks */
+#define NAME_NS	  1000000u /* names differ from so much on */
 
 static const char *const endings[] = { FLIGHT_NOTE, FLIGHT_NEW, FLIGHT_REPORT, FLIGHT_TRACE };
 
-char *flight_store_name(uint64_t real_ns)
+static char *name_of(uint64_t real_ns)
 {
 	time_t seconds = (time_t)(real_ns / 1000000000);
 	struct tm day;
@@ -35,6 +36,30 @@ char *flight_store_name(uint64_t real_ns)
 	gmtime_r(&seconds, &day);
 	(void)strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &day);
 	return xasprintf("%s-%03u", text, (unsigned int)(real_ns / 1000000 % 1000));
+}
+
+static bool is_taken(int dir_fd, const char *name)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
+		AUTO_FREE char *file = xasprintf("%s%s", name, endings[i]);
+
+		is |= faccessat(dir_fd, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	}
+	return is;
+}
+
+char *flight_store_name(int dir_fd, uint64_t real_ns)
+{
+	char *name = name_of(real_ns);
+
+	while (is_taken(dir_fd, name)) {
+		free(name);
+		real_ns += NAME_NS;
+		name = name_of(real_ns);
+	}
+	return name;
 }
 
 /* "20261126-210501-123" and an ending of ours; of nothing else is anything removed. */
@@ -72,9 +97,9 @@ int flight_store_note(int dir_fd, const struct flight_row *row, struct err *err)
 		return rc;
 	}
 	fprintf(out,
-		"time %" PRIu64 "\nbegin %" PRIu64 "\nend %" PRIu64 "\ngap %" PRIu64
-		"\nwhy %.1024s\nverdict %.2048s\nwhole 1\n",
-		row->real_ns, row->begin_ns, row->end_ns, row->gap_ns, why, verdict);
+		"number %" PRIu64 "\ntime %" PRIu64 "\nbegin %" PRIu64 "\nend %" PRIu64
+		"\ngap %" PRIu64 "\nwhy %.1024s\nverdict %.2048s\nwhole 1\n",
+		row->number, row->real_ns, row->begin_ns, row->end_ns, row->gap_ns, why, verdict);
 	failed = ferror(out);
 	if (fclose(out) != 0 || failed || renameat(dir_fd, new, dir_fd, name) < 0) {
 		(void)unlinkat(dir_fd, new, 0);
@@ -137,6 +162,7 @@ static bool read_note(int dir_fd, const char *file, size_t length, struct flight
 	    !keyed_find_u64(text, "end", &row.end_ns) ||
 	    !keyed_find_u64(text, "gap", &row.gap_ns) || !keyed_find(text, "why", why, sizeof(why)))
 		return false;
+	(void)keyed_find_u64(text, "number", &row.number); /* older versions wrote none */
 	row.why = xstrdup(why);
 	row.verdict = xstrdup(keyed_find(text, "verdict", verdict, sizeof(verdict)) ? verdict : "");
 	row.name = xstrndup(file, length);
@@ -145,9 +171,14 @@ static bool read_note(int dir_fd, const char *file, size_t length, struct flight
 	return true;
 }
 
+/* The oldest one first. */
 static int compare_flight_rows(const void *a, const void *b)
 {
-	return strcmp(((const struct flight_row *)a)->name, ((const struct flight_row *)b)->name);
+	const struct flight_row *one = a, *other = b;
+
+	if (one->number != other->number)
+		return one->number < other->number ? -1 : 1;
+	return strcmp(one->name, other->name);
 }
 
 int flight_store_list(int dir_fd, struct flight_list *out_list)
@@ -171,6 +202,19 @@ int flight_store_list(int dir_fd, struct flight_list *out_list)
 		qsort(list.rows, list.count, sizeof(*list.rows), compare_flight_rows);
 	*out_list = list;
 	return 0;
+}
+
+uint64_t flight_store_last(int dir_fd)
+{
+	struct flight_list list;
+	uint64_t number = 0;
+
+	if (flight_store_list(dir_fd, &list) < 0)
+		return 0;
+	if (list.count)
+		number = list.rows[list.count - 1].number;
+	flight_list_fini(&list);
+	return number;
 }
 
 void flight_list_fini(struct flight_list *list)

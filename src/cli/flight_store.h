@@ -5,7 +5,8 @@
  *	DIR/20261126-210501-123.txt       what holdup why says of it
  *	DIR/20261126-210501-123.flight    when, why, verdict; what has none is half a snapshot
  *
- * Root's, closed to others. Names are times of day, UTC, so that they are in order.
+ * Root's, closed to others. Names are times of day, UTC. Which one is older is told by a number in the note: the
+ * machine's clock may have been set back.
  */
 #ifndef CLI_FLIGHT_STORE_H
 #define CLI_FLIGHT_STORE_H
@@ -26,8 +27,11 @@ struct flight_list {
 	size_t count, cap;
 };
 
-/* The name of a snapshot taken at this moment of CLOCK_REALTIME. Free it. */
-char *flight_store_name(uint64_t real_ns);
+/* The name of a snapshot taken at this moment of CLOCK_REALTIME, or a little later where there is one of that name. Free it. */
+char *flight_store_name(int dir_fd, uint64_t real_ns);
+
+/* The number of the newest snapshot; 0 = there is none that has one. */
+uint64_t flight_store_last(int dir_fd);
 
 /* Write the note of a snapshot, or a new one in its place; whole or not at all. Returns 0, or a negative errno with err filled. */
 int flight_store_note(int dir_fd, const struct flight_row *row, struct err *err);

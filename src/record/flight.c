@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
-#include "base/keyed.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -26,6 +25,7 @@
 #include "record/bpf_parts.h"
 #include "record/dump.h"
 #include "record/flight_memory.h"
+#include "record/flight_state.h"
 #include "record/ftrace.h"
 #include "record/ladder.h"
 #include "record/last_calls.h"
@@ -36,6 +36,7 @@
 #include "record/record.h"
 #include "record/session.h"
 #include "record/wait_stacks.h"
+#include "record/waiting_snapshot.h"
 #include "store/manifest.h"
 #include "store/parts.h"
 
@@ -45,13 +46,14 @@
 #define HELPERS_MOST   16
 #define SYNC_FIRST_NS  UINT64_C(1000000000)
 #define RATE_NS	       UINT64_C(1000000000) /* a rate is of at least so long */
-#define STEPS_MOST     1024		    /* kept */
 #define STACK_MIN_NS   UINT64_C(10000000)   /* stacks of waits that long */
 #define RENEW_NS       UINT64_C(1000000000) /* at most so often names are told anew */
 #define LEAN_PERCENT   40 /* of the memory: for the calls that threads block in, names, and stacks */
 #define FULL_PERCENT   20 /* for names and stacks */
 #define STACKS_PART    5  /* of that, for stacks: twice, a ring, and what tells of mapped files */
 #define STACKS_PERCENT 60 /* of it, with what is known of each stack */
+#define MEMORY_MIN \
+	65536u /* too little for anything; parts of less are nothing, and that is no bound */
 #define LEAST_SPARE \
 	6u /* the least that is told has a part in so many to spare: own memory varies */
 
@@ -84,6 +86,7 @@ struct flight {
 	struct map early;
 	uint64_t early_ns;
 	uint64_t renewed_ns;
+	struct waiting_snapshot looking; /* while a snapshot is taken */
 };
 
 /* One CPU's ring by the kernel's count. */
@@ -148,48 +151,6 @@ static void write_state(const struct flight *flight)
 	print_state(flight, out);
 	if (fclose(out) == 0)
 		(void)renameat(flight->run_fd, STATE_NEW, flight->run_fd, STATE_FILE);
-}
-
-bool flight_parse_state(const char *text, struct flight_state *out_state)
-{
-	struct flight_state state = { 0 };
-	uint64_t omits;
-
-	if (!keyed_find(text, "instance", state.instance, sizeof(state.instance)) ||
-	    !keyed_find(text, "events", state.events, sizeof(state.events)) ||
-	    !keyed_find_u64(text, "buffer", &state.cpu_bytes) ||
-	    !keyed_find_u64(text, "on", &state.on_ns) || !keyed_find_u64(text, "omits", &omits))
-		return false;
-	state.omits_idle_switches = omits != 0;
-	*out_state = state;
-	return true;
-}
-
-static void parse_syncs(struct flight *flight, const char *text)
-{
-	while (*text && flight->sync_count < SYNCS_MOST) {
-		struct sync_point *point = &flight->syncs[flight->sync_count];
-
-		if (sscanf(text, "sync %" SCNu64 " %" SCNu64 " %" SCNu64, &point->raw,
-			   &point->mono_ns, &point->real_ns) == 3)
-			flight->sync_count++;
-		text = strchrnul(text, '\n');
-		text += *text == '\n';
-	}
-}
-
-static void parse_steps(struct manifest *manifest, const char *text)
-{
-	struct manifest_step step;
-
-	while (*text && manifest->step_count < STEPS_MOST) {
-		if (sscanf(text, "step %" SCNu64 " %" SCNu32 " %" SCNu32, &step.since_ns,
-			   &step.step, &step.cost_ppm) == 3 &&
-		    step.step < STEP_COUNT && step.since_ns <= INT64_MAX)
-			manifest_add_step(manifest, &step);
-		text = strchrnul(text, '\n');
-		text += *text == '\n';
-	}
 }
 
 /* ------------------------------------------------------------------- counts */
@@ -545,8 +506,8 @@ static void drop_old_steps(struct flight *flight)
 
 	while (old + 1 < manifest->step_count && manifest->steps[old + 1].since_ns < flight->on_ns)
 		old++;
-	if (manifest->step_count - old > STEPS_MOST)
-		old = manifest->step_count - STEPS_MOST;
+	if (manifest->step_count - old > FLIGHT_STEPS_MOST)
+		old = manifest->step_count - FLIGHT_STEPS_MOST;
 	if (!old)
 		return;
 	manifest->step_count -= old;
@@ -647,6 +608,7 @@ static int finish(struct flight *flight, struct err *err)
 		return rc;
 	add_helpers(flight);
 	pack_rings(session);
+	waiting_snapshot_end(&flight->looking, session->directory.kernel_fd);
 	parts_note(session->manifest, session->directory.dir_fd);
 	/* It is written for some time still: it is no part whose length is known. */
 	wait_stacks_snapshot(flight->stacks, session->directory.kernel_fd,
@@ -684,6 +646,12 @@ static void leave_directory(struct session *session, bool is_whole)
 	session->directory = DIRECTORY_NONE;
 }
 
+static void begin_look(struct flight *flight)
+{
+	waiting_snapshot_begin(&flight->looking, flight->session.manifest->end_ns);
+	flight_note_helper(flight, flight->looking.pid);
+}
+
 int flight_snapshot(struct flight *flight, const char *dir, struct flight_taken *out_taken,
 		    struct err *err)
 {
@@ -705,6 +673,8 @@ int flight_snapshot(struct flight *flight, const char *dir, struct flight_taken 
 		names_take(session->names);
 		rc = copy_rings(flight, out_taken, err);
 		rings_on(flight, out_taken);
+		if (rc == 0 && !flight->is_old)
+			begin_look(flight);
 		if (rc == 0)
 			find_window(flight, out_taken);
 		if (rc == 0 && flight->is_old)
@@ -715,6 +685,7 @@ int flight_snapshot(struct flight *flight, const char *dir, struct flight_taken 
 	}
 	if (rc == 0)
 		rc = finish(flight, err);
+	waiting_snapshot_end(&flight->looking, -1); /* of a snapshot that was given up */
 	leave_directory(session, rc == 0);
 	rewind_manifest(flight);
 	mem_keep_freed(0);
@@ -747,14 +718,16 @@ static struct flight *flight_new(const struct flight_opts *opts, const char *eve
 {
 	struct flight *flight = xcalloc(1, sizeof(*flight));
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t memory_bytes = opts->memory_bytes > MEMORY_MIN ? opts->memory_bytes : MEMORY_MIN;
 
 	flight->session = SESSION_NONE;
+	flight->looking = WAITING_SNAPSHOT_NONE;
 	flight->session.opts = &flight->opts;
 	flight->events = xstrdup(events);
 	flight->opts.events = flight->events;
-	flight->beside_bytes = opts->memory_bytes / 100 * beside_percent(events);
+	flight->beside_bytes = memory_bytes / 100 * beside_percent(events);
 	flight->opts.buffer_bytes =
-		(opts->memory_bytes - flight->beside_bytes) / (uint64_t)(cpus > 0 ? cpus : 1);
+		(memory_bytes - flight->beside_bytes) / (uint64_t)(cpus > 0 ? cpus : 1);
 	flight->opts.as_root = true;
 	flight->opts.budget_ppm = opts->budget_ppm;
 	flight->run_fd = opts->run_fd;
@@ -970,7 +943,7 @@ int flight_open_old(const struct flight_opts *opts, struct flight **out_flight, 
 	flight->on_ns = state.on_ns;
 	flight->opts.buffer_bytes = state.cpu_bytes;
 	flight->session.old_rings = state.instance;
-	parse_syncs(flight, text);
+	flight->sync_count = flight_parse_syncs(text, flight->syncs, SYNCS_MOST);
 	rc = session_prepare(&flight->session, SESSION_OLD_RINGS, err);
 	flight->session.old_rings = NULL;
 	if (rc < 0 || !flight->sync_count) {
@@ -978,7 +951,7 @@ int flight_open_old(const struct flight_opts *opts, struct flight **out_flight, 
 		return rc == -ENOENT || rc == 0 ? 0 : rc; /* another start has removed them */
 	}
 	flight->session.manifest->omits_idle_switches = state.omits_idle_switches;
-	parse_steps(flight->session.manifest, text);
+	flight_parse_steps(text, flight->session.manifest);
 	note_missing(flight);
 	*out_flight = flight;
 	return 1;

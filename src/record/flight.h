@@ -7,6 +7,7 @@
  *
  *	before          /proc is read: who lives
  *	off ... on      the rings are copied; what happens meanwhile is lost, and the caller told how long
+ *	                who waits for whom is looked at (waiting_snapshot.h)
  *	behind          formats, symbols; the rings are packed (pack.h); trace.json
  *
  * While it runs, a small file says what a killed one leaves in the kernel, so that the next one can take
@@ -97,17 +98,5 @@ int flight_named(struct flight *flight, struct err *err);
 
 /* Stop, remove the rings, free. NULL is fine. */
 void flight_close(struct flight *flight);
-
-/* What a state file says. Exported for tests. */
-struct flight_state {
-	char instance[64];
-	char events[256];
-	uint64_t cpu_bytes;
-	uint64_t on_ns;
-	bool omits_idle_switches;
-};
-
-/* Returns whether the text has all of it. The lines "sync RAW MONO REAL" are read by flight_parse_sync(). */
-bool flight_parse_state(const char *text, struct flight_state *out_state);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "record/flight_event_name.h"
 #include "record/ftrace.h"
 #include "record/instance.h"
 #include "record/probes.h"
@@ -22,7 +23,7 @@
 struct flight_event {
 	struct instance instance;
 	char *enable; /* owned; path of the switch in the instance */
-	int pipe_fd;
+	int tracing_fd, pipe_fd;
 	bool is_armed;
 	struct probes probes; /* of a point in a program: removed with the instance */
 };
@@ -69,24 +70,28 @@ static int prepare(struct flight_event *event, const char *name, const char *fil
 	return rc;
 }
 
-static int flight_event_new(char **out_tracing_dir, struct flight_event **out_event,
-			    struct err *err)
+static int flight_event_new(struct flight_event **out_event, struct err *err)
 {
+	AUTO_FREE char *tracing_dir = NULL;
 	struct flight_event *event = xcalloc(1, sizeof(*event));
-	int rc = ftrace_find(out_tracing_dir, err);
+	int rc = ftrace_find(&tracing_dir, err);
 
 	event->instance = INSTANCE_NONE;
-	event->pipe_fd = -1;
+	event->tracing_fd = event->pipe_fd = -1;
 	*out_event = event;
-	return rc == 0 ? instance_open(*out_tracing_dir, &event->instance, err) : rc;
+	if (rc < 0)
+		return rc;
+	event->tracing_fd = open(tracing_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (event->tracing_fd < 0)
+		return err_set(err, -errno, "cannot open %s: %s", tracing_dir, strerror(errno));
+	return instance_open(tracing_dir, &event->instance, err);
 }
 
 int flight_event_open(const char *name, const char *filter, struct flight_event **out_event,
 		      struct err *err)
 {
-	AUTO_FREE char *tracing_dir = NULL;
 	struct flight_event *event;
-	int rc = flight_event_new(&tracing_dir, &event, err);
+	int rc = flight_event_new(&event, err);
 
 	if (rc == 0)
 		rc = prepare(event, name, filter, err);
@@ -99,7 +104,7 @@ int flight_event_open(const char *name, const char *filter, struct flight_event 
 }
 
 /* Arguments that could not be had are not needed. */
-static int choose_point(struct flight_event *event, int tracing_fd, const char *point, bool is_usdt,
+static int choose_point(struct flight_event *event, const char *point, bool is_usdt,
 			struct err *err)
 {
 	const struct probes_wish wish = { .functions = &point,
@@ -107,27 +112,22 @@ static int choose_point(struct flight_event *event, int tracing_fd, const char *
 					  .usdt = &point,
 					  .usdt_count = is_usdt };
 	struct manifest manifest = { 0 };
-	int rc = probes_choose(&event->probes, tracing_fd, &wish, &manifest, err);
+	int rc = probes_choose(&event->probes, event->tracing_fd, &wish, &manifest, err);
 
 	manifest_fini(&manifest);
-	return rc == 0 ? probes_register(&event->probes, tracing_fd, event->instance.path, err)
+	return rc == 0 ? probes_register(&event->probes, event->tracing_fd, event->instance.path,
+					 err)
 		       : rc;
 }
 
 int flight_event_make_point(const char *point, bool is_usdt, struct flight_event **out_event,
 			    struct err *err)
 {
-	AUTO_FREE char *tracing_dir = NULL;
-	AUTO_CLOSE int tracing_fd = -1;
 	struct flight_event *event;
-	int rc = flight_event_new(&tracing_dir, &event, err);
+	int rc = flight_event_new(&event, err);
 
-	if (rc == 0) {
-		tracing_fd = open(tracing_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		rc = tracing_fd < 0 ? err_set(err, -errno, "cannot open %s: %s", tracing_dir,
-					      strerror(errno))
-				    : choose_point(event, tracing_fd, point, is_usdt, err);
-	}
+	if (rc == 0)
+		rc = choose_point(event, point, is_usdt, err);
 	if (rc < 0) {
 		flight_event_close(event);
 		return rc;
@@ -184,7 +184,7 @@ void flight_event_squeeze(char *line)
 
 char *flight_event_take(struct flight_event *event)
 {
-	char text[TEXT_BYTES], rest[TEXT_BYTES];
+	char text[TEXT_BYTES], rest[TEXT_BYTES], *line;
 	ssize_t got = read(event->pipe_fd, text, sizeof(text) - 1);
 
 	if (got <= 0)
@@ -195,8 +195,9 @@ char *flight_event_take(struct flight_event *event)
 		;
 	text[got] = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	flight_event_squeeze(text);
-	return xstrdup(text);
+	line = flight_event_rename(text, event->tracing_fd);
+	flight_event_squeeze(line);
+	return line;
 }
 
 void flight_event_arm(struct flight_event *event)
@@ -211,6 +212,7 @@ void flight_event_close(struct flight_event *event)
 	if (!event)
 		return;
 	mem_close_fd(&event->pipe_fd);
+	mem_close_fd(&event->tracing_fd);
 	instance_close(&event->instance);
 	probes_fini(&event->probes);
 	free(event->enable);

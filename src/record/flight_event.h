@@ -41,8 +41,8 @@ const char *flight_event_place(const struct flight_event *event, size_t index);
 int flight_event_fd(const struct flight_event *event);
 
 /*
- * It has happened: switch it off. Returns the kernel's line about the first one, which is anybody's text,
- * to be freed; NULL: it has not.
+ * It has happened: switch it off. Returns the kernel's line about the first one, in which the thread has its name of now,
+ * and which is anybody's text, to be freed; NULL: it has not.
  */
 char *flight_event_take(struct flight_event *event);
 

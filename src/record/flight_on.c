@@ -1,6 +1,7 @@
 /* flight_on.c - pressure by the kernel's word, waits of threads by two looks at /proc. */
 #include "record/flight_on.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -34,10 +35,35 @@ static const char *const resources[] = { "cpu", "memory", "io" };
 
 /* -------------------------------------------------------------------- parse */
 
+/* What each kind of trigger looks like. */
+static const struct {
+	const char *word; /* it begins with that, and with no letter behind it */
+	const char *form;
+} forms[] = {
+	{ "psi",
+	  "psi:RESOURCE>PERCENT%/WINDOW (cpu, memory or io, up to 100%, from 500ms to 10s)" },
+	{ "D", "D>DURATION or D:NAME>DURATION (10ms or longer)" },
+	{ "runnable", "runnable>DURATION or runnable:NAME>DURATION (10ms or longer)" },
+	{ "runq", "runq>THREADS/DURATION (100ms or longer)" },
+	{ "oom", "oom or oom@/CGROUP" },
+	{ "event", "event:SYSTEM:NAME or event:SYSTEM:NAME:FILTER" },
+	{ "pair", "pair:SYSTEM:NAME->SYSTEM:NAME>DURATION (two events or points)" },
+	{ "probe", "probe:/PROGRAM:FUNCTION" },
+	{ "usdt", "usdt:/PROGRAM:PROVIDER:NAME" },
+};
+
 static int refuse(const char *text, struct err *err)
 {
 	AUTO_FREE char *safe = text_escaped(text);
 
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+		size_t length = strlen(forms[i].word);
+
+		if (strncmp(text, forms[i].word, length) == 0 &&
+		    !isalpha((unsigned char)text[length]))
+			return err_set(err, -EINVAL, "--on needs %s, got \"%s\"", forms[i].form,
+				       safe);
+	}
 	return err_set(err, -EINVAL,
 		       "--on needs a trigger such as psi:io>10%%/1s, psi:cpu@/web.slice>50%%/2s, "
 		       "D>500ms, runnable:nginx>100ms, runq>8/2s, oom, event:oom:mark_victim or "

@@ -163,7 +163,17 @@ static void tell_wait(struct waiting *waiting, FILE *out, uint64_t seen_ns,
 	waiting->lines += thread->edge_count + 1;
 }
 
-static void tell_all(struct waiting *waiting, const struct stuck *stuck, uint64_t end_ns)
+static void tell_all(struct waiting *waiting, FILE *out, const struct stuck *stuck, uint64_t end_ns)
+{
+	for (size_t i = 0; i < stuck->count && waiting->lines < LINES_MAX; i++) {
+		const struct stuck_thread *thread = &stuck->threads[i];
+
+		if (is_worth_it(thread, end_ns) && is_news(waiting, thread))
+			tell_wait(waiting, out, end_ns ? end_ns : stuck->between_ns, thread);
+	}
+}
+
+static void append_all(struct waiting *waiting, const struct stuck *stuck, uint64_t end_ns)
 {
 	int fd = openat(waiting->kernel_fd, "dump.jsonl",
 			O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
@@ -173,12 +183,7 @@ static void tell_all(struct waiting *waiting, const struct stuck *stuck, uint64_
 		mem_close_fd(&fd);
 		return;
 	}
-	for (size_t i = 0; i < stuck->count && waiting->lines < LINES_MAX; i++) {
-		const struct stuck_thread *thread = &stuck->threads[i];
-
-		if (is_worth_it(thread, end_ns) && is_news(waiting, thread))
-			tell_wait(waiting, out, end_ns ? end_ns : stuck->between_ns, thread);
-	}
+	tell_all(waiting, out, stuck, end_ns);
 	(void)fclose(out); /* a disk that is full is noticed by the readers */
 }
 
@@ -206,7 +211,7 @@ static void look(struct waiting *waiting, uint64_t end_ns)
 	select.count = family.count;
 	if (stuck_look(&select, &stuck, NULL) < 0)
 		return;
-	tell_all(waiting, stuck, end_ns);
+	append_all(waiting, stuck, end_ns);
 	stuck_free(stuck);
 	now_ns = clock_read_ns(CLOCK_MONOTONIC);
 	cost_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - cost_ns;
@@ -228,4 +233,17 @@ void waiting_tick(struct waiting *waiting)
 {
 	if (waiting && waiting->root_count && clock_read_ns(CLOCK_MONOTONIC) >= waiting->next_ns)
 		waiting_look(waiting);
+}
+
+void waiting_look_at_all(FILE *out, uint64_t end_ns)
+{
+	const struct stuck_select select = { .all = true, .most_threads = THREADS_MAX };
+	struct waiting waiting = { .lines = 0 };
+	struct stuck *stuck;
+
+	if (stuck_look(&select, &stuck, NULL) < 0)
+		return;
+	tell_all(&waiting, out, stuck, end_ns);
+	stuck_free(stuck);
+	map_fini(&waiting.told);
 }

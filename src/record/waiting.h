@@ -19,6 +19,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct waiting;
 
@@ -42,6 +43,9 @@ void waiting_look(struct waiting *waiting);
  * had a CPU since, as far as the kernel tells when they had one.
  */
 void waiting_look_back(struct waiting *waiting, uint64_t end_ns);
+
+/* The same of all processes, once: the lines are written to 'out'. */
+void waiting_look_at_all(FILE *out, uint64_t end_ns);
 
 /* NULL is fine. */
 void waiting_free(struct waiting *waiting);

@@ -11,7 +11,9 @@
 
 /* A snapshot. */
 struct flight_row {
-	char *name;	   /* owned; below the folder, without ending */
+	char *name; /* owned; below the folder, without ending */
+	uint64_t
+		number; /* snapshots of the folder are counted, from 1; 0 = not known: older than all others */
 	uint64_t real_ns;  /* when it was taken, CLOCK_REALTIME */
 	uint64_t begin_ns; /* its window, on the trace clock */
 	uint64_t end_ns;

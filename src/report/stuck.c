@@ -160,6 +160,10 @@ static char *root_text(const struct stuck *stuck, const struct stuck_thread *thr
 	case STUCK_ROOT_INSIDE:
 		return xstrdup("no owner is known, and only a signal can wake a thread of the "
 			       "process");
+	case STUCK_ROOT_BEFORE:
+		name = thread_name(stuck, thread->root_tid);
+		return xasprintf("the deadlock of %s, unless somebody else ends a wait before",
+				 name);
 	case STUCK_ROOT_RING:
 		return xstrdup("a cycle that a time limit or an unseen process can end");
 	case STUCK_ROOT_ANY:

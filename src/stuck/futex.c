@@ -11,7 +11,7 @@
  *	monitor, lock of Java     see hotspot.h
  *	RLock of Python           see python_lock.h
  *	LWLock of PostgreSQL      nobody: see postgres.h
- *	condition, semaphore      nobody
+ *	condition, semaphore      nobody; nor of a glibc mutex whose owner has exited, or was in the process before fork()
  *
  * A layout is only believed when all of it fits: an owner that lives in the same process, a kind that
  * exists, a count that is above 0, pointers that lead back. Else nobody is named.
@@ -32,6 +32,8 @@
 #define GLIBC_KIND_SHARED  0x80
 #define GLIBC_KIND_ELISION 0x300
 #define GLIBC_USERS_MAX	   (1 << 20)
+#define KIND_RECURSIVE	   1
+#define TID_MAX		   (1 << 22)
 #define HOLDERS_MAX	   8 /* threads of Python that are told of one lock */
 
 /* pthread_rwlock_t of glibc: __readers, __flags */
@@ -142,8 +144,28 @@ static bool is_glibc_mutex(const struct futex *futex)
 	tid = any_thread(futex, word_at(futex, 8));
 	if (!tid)
 		return false;
-	return set_owner(futex, tid, (kind & GLIBC_KIND_MAX) == 1 ? "recursive mutex" : "mutex",
+	return set_owner(futex, tid,
+			 (kind & GLIBC_KIND_MAX) == KIND_RECURSIVE ? "recursive mutex" : "mutex",
 			 STUCK_HOW_MUTEX_GLIBC);
+}
+
+/* One thread locked it, and is none of the process: it has exited, or fork() left it behind. */
+static bool is_glibc_orphan(const struct futex *futex)
+{
+	struct asleep *asleep = futex->asleep;
+	uint32_t count = word_at(futex, 4), owner = word_at(futex, 8);
+	uint32_t kind = word_at(futex, 16) & ~(uint32_t)GLIBC_KIND_ELISION;
+	bool has_list = word_at(futex, 24) || word_at(futex, 28) || word_at(futex, 32) ||
+			word_at(futex, 36);
+	AUTO_FREE char *what = NULL;
+
+	if (futex->awaited != 2 || word_at(futex, 0) != 2 || !futex->is_private ||
+	    kind > GLIBC_KIND_MAX || (kind == KIND_RECURSIVE) != (count > 0) ||
+	    word_at(futex, 12) != 1 || has_list || owner == 0 || owner > TID_MAX ||
+	    look_is_nested(&asleep->snap->look, asleep->process) || own_thread(futex, owner))
+		return false;
+	what = xasprintf("mutex (by its layout; of thread %u, which is not in this process)", owner);
+	return set_unowned(futex, what);
 }
 
 /* readers, writers, phase, writers' futex, two pads, writer; pshared and flags at 28 and 48 */
@@ -436,7 +458,7 @@ static bool is_glibc_barrier(const struct futex *futex)
 	if (!futex->is_private || round != futex->awaited || word_at(futex, 8) != 0 || come == 0 ||
 	    come >= of || of > GLIBC_USERS_MAX || come != waiting_here(futex))
 		return false;
-	what = xasprintf("barrier (by its layout), %u of %u have come,", come, of);
+	what = xasprintf("barrier (by its layout; %u of %u have come)", come, of);
 	return set_unowned(futex, what);
 }
 
@@ -465,10 +487,11 @@ static bool is_go(const struct futex *futex)
 
 /* In the order of how sure each is. */
 static bool (*const layouts[])(const struct futex *futex) = {
-	is_tid_word,	  is_glibc_join,   is_musl_join,     is_glibc_mutex,
-	is_stdio_lock,	  is_glibc_rwlock, is_behind_writer, is_refused_pi,
-	is_java_monitor,  is_python_lock,  is_postgres_lock, is_python_shared,
-	is_glibc_barrier, is_glibc_sem,	   is_glibc_cond,    is_go,
+	is_tid_word,	 is_glibc_join,	   is_musl_join,     is_glibc_mutex,
+	is_stdio_lock,	 is_glibc_rwlock,  is_behind_writer, is_refused_pi,
+	is_java_monitor, is_python_lock,   is_postgres_lock, is_python_shared,
+	is_glibc_orphan, is_glibc_barrier, is_glibc_sem,     is_glibc_cond,
+	is_go,
 };
 
 static bool is_waiting_op(uint32_t op)

@@ -337,6 +337,11 @@ static void graph_follow(const struct graph *graph, uint32_t start)
 		if (!to)
 			break;
 		at = to;
+		if (at->root == STUCK_ROOT_DEADLOCK) {
+			first->root = STUCK_ROOT_BEFORE;
+			first->root_tid = at->tid;
+			return;
+		}
 		if (at == kept) {
 			first->root = STUCK_ROOT_RING;
 			return;

@@ -72,6 +72,7 @@ enum stuck_root {
 	STUCK_ROOT_DEADLOCK,
 	STUCK_ROOT_VICTIM, /* everything it waits for ends in a deadlock */
 	STUCK_ROOT_INSIDE, /* nobody is named, and no thread of the process can go on, but by a signal */
+	STUCK_ROOT_BEFORE, /* it leads into the deadlock of root_tid, and something else could end a wait on the way */
 	STUCK_ROOT_RING, /* it leads back, and a time limit or somebody from outside can end it */
 };
 

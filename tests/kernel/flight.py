@@ -288,11 +288,22 @@ def check_read(tap):
                 break
 
 
+def make_ahead(folder):
+    """A snapshot of before the clock was set back."""
+    trace = folder + "/29991231-235959-999.holdup"
+    os.mkdir(trace)
+    with open(trace + "/trace.json", "wb") as file:
+        file.write(bytes(1 << 20))
+    with open(folder + "/29991231-235959-999.flight", "w") as file:
+        file.write("time 9000000000000000000\nbegin 1\nend 2\ngap 1\nwhy ahead\nverdict none\nwhole 1\n")
+    return trace
+
+
 def check_disk(tap):
     """The oldest ones go; what does not fit is not begun, and what cannot be written is not kept."""
     most = 20 << 20 # some 18 MiB are kept free for the next one
     with Recorder(tap, "disk", *SMALL, "--disk", "20M") as recorder:
-        names = []
+        names, ahead = [], make_ahead(recorder.dir)
         for count in range(5):
             done = flight("snapshot", "number %d" % count)
             tap.ok(done.returncode == 0, "disk: snapshot %d" % count, done.stderr)
@@ -300,6 +311,7 @@ def check_disk(tap):
             await_that(lambda name=names[-1]: any(row["trace"] == name and row["verdict"] for row in listed(recorder.dir)))
         rows = listed(recorder.dir)
         tap.ok(rows and rows[-1]["trace"] == names[-1] and len(rows) < 5, "disk: the newest stays, old ones go", rows)
+        tap.ok(not os.path.exists(ahead), "disk: the oldest one has gone, by order and not by its name", rows)
         tap.ok(sum(row["bytes"] for row in rows) <= most, "disk: the bound holds", rows)
         kept = {os.path.basename(row["trace"]).split(".")[0] for row in rows}
         tap.ok({name.split(".")[0] for name in os.listdir(recorder.dir)} == kept, "disk: nothing else is left",
@@ -641,6 +653,61 @@ def check_open(tap):
     holder.communicate("go\ngo\n")
 
 
+# A lock of Python's that a thread never gives back, and a child that never ends: no event tells who has what.
+AWAITS_LOCK = """import threading, time
+lock = threading.RLock()
+def keeper():
+    lock.acquire()
+    print(threading.get_native_id(), flush=True)
+    time.sleep(300)
+threading.Thread(target=keeper, daemon=True).start()
+while lock.acquire(blocking=False):
+    lock.release()
+    time.sleep(0.01)
+lock.acquire()
+"""
+AWAITS_CHILD = """import os, select
+pid = os.fork()
+if not pid:
+    os.execvp("sleep", ["sleep", "20"])
+poll = select.poll()
+poll.register(os.pidfd_open(pid), select.POLLIN)
+print(pid, flush=True)
+poll.poll()
+"""
+
+
+def call_of(pid):
+    """The number of the system call that it sleeps in; a word where it runs."""
+    with open("/proc/%d/syscall" % pid) as file:
+        return file.read().split()[0]
+
+
+def check_awaited(tap):
+    """Who is awaited is looked at as the snapshot is taken."""
+    ways = {"pidfd": (AWAITS_CHILD, "7")} # poll(), on x86-64
+    if sys.implementation.name == "cpython" and (3, 11) <= sys.version_info < (3, 14):
+        ways["python_rlock"] = (AWAITS_LOCK, "202") # futex()
+    with Recorder(tap, "awaited", "--memory", "32M") as recorder, contextlib.ExitStack() as stack:
+        processes, awaited = {}, {}
+        for how, (program, call) in ways.items():
+            process = stack.enter_context(kernel.running(sys.executable, "-c", program, stdout=subprocess.PIPE, text=True))
+            processes[how], awaited[how] = process, int(process.stdout.readline())
+            if os.uname().machine == "x86_64":
+                await_that(lambda process=process, call=call: call_of(process.pid) == call)
+        time.sleep(0.2)
+        done = flight("snapshot", "who waits for whom")
+        rows = explained(recorder.dir, 1)
+        if not tap.ok(rows, "awaited: a snapshot", done.stderr):
+            return
+        for how, process in processes.items():
+            report, done = kernel.why("--tid", process.pid, rows[0]["trace"])
+            hop = report["chain"][0] if report and report["chain"] else {}
+            found = hop.get("expects_inferred_data") or {}
+            tap.ok((hop.get("expects") or {}).get("tid") == awaited[how] and found.get("kind") == "seen" and found.get("name") == how,
+                   "awaited: %s: who is awaited is as the recorder saw" % how, hop, done.stderr)
+
+
 def memory_of(pid):
     """Bytes that the kernel tells of: rings, BPF programs and maps, our own."""
     rings = bpf = 0
@@ -666,6 +733,10 @@ def check_memory(tap):
         if "need a BPF program" in refused.stderr:
             continue
         tap.ok(refused.returncode == 3 and least, "memory: %s in too little is refused" % events, refused.stderr)
+        tiny = flight("start", "--dir", os.path.join(os.getcwd(), "memory"), "--memory", "1", "-e", events)
+        most = re.search(r"at least (\d+)K are needed", tiny.stderr)
+        tap.ok(tiny.returncode == 3 and least and most and int(most[1]) < 1.3 * int(least[1][:-1]),
+               "memory: a byte for %s is refused with about the same least size" % events, tiny.stderr, refused.stderr)
         for size in (least[1] if least else "8M", "24M"):
             with Recorder(tap, "memory-%s-%s" % (events, size), "--memory", size, "-e", events) as recorder:
                 time.sleep(1)
@@ -727,7 +798,7 @@ def main():
     with kernel.workdir("/var/tmp"):
         try:
             for check in (check_stall, check_shared, check_rights, check_kill, check_read, check_disk, check_limit, check_helpers, check_pressure,
-                          check_names, check_open, check_memory, check_events, check_points, check_pair, check_usdt):
+                          check_names, check_open, check_awaited, check_memory, check_events, check_points, check_pair, check_usdt):
                 check(tap)
         finally:
             flight("stop")

@@ -439,6 +439,41 @@ static void lost_wakeup(void)
 	pthread_cond_wait(&condition, &mutexes[0]);
 }
 
+static void *lock_and_exit(void *unused)
+{
+	pthread_mutex_lock(&mutexes[0]);
+	printf("%d ", (int)syscall(SYS_gettid));
+	return unused;
+}
+
+static void orphaned_mutex(void)
+{
+	pthread_t thread;
+
+	make_mutexes(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
+	pthread_create(&thread, NULL, lock_and_exit, NULL);
+	pthread_join(thread, NULL);
+	say_ready();
+	pthread_mutex_lock(&mutexes[0]);
+}
+
+static void *come(void *unused)
+{
+	pthread_barrier_wait(&barrier);
+	return unused;
+}
+
+static void short_barrier(void)
+{
+	pthread_t threads[3];
+
+	pthread_barrier_init(&barrier, NULL, 4);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, come, NULL);
+	say_ready();
+	pthread_join(threads[0], NULL);
+}
+
 static void *lock_file(void *unused)
 {
 	flockfile(file);
@@ -543,6 +578,8 @@ static const struct {
 	{ "child", living_child },
 	{ "parent", child_of_parent },
 	{ "lost", lost_wakeup },
+	{ "orphan", orphaned_mutex },
+	{ "barrier", short_barrier },
 	{ "stdio", stdio_lock },
 	{ "convoy", convoy },
 	{ "busy-locks", busy_locks },

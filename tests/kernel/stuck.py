@@ -103,7 +103,7 @@ class Case:
         self.process = subprocess.Popen(argv, cwd=self.folder, stdout=subprocess.PIPE, process_group=0,
                                         stdin=subprocess.DEVNULL, text=True)
         self.pid = self.process.pid
-        self.report, self.done, self.queues = None, None, []
+        self.report, self.done, self.queues, self.said = None, None, [], ""
 
     def look(self, *options, **more):
         self.done = kernel.holdup("stuck", "--json", *options, self.pid, **more)
@@ -150,7 +150,7 @@ def tasks_by_group():
 def settle(cases):
     """Wait until nobody of them runs any more."""
     for case in cases:
-        case.process.stdout.readline()
+        case.said = case.process.stdout.readline()
     end, before = time.monotonic() + SETTLED_S, {}
     while time.monotonic() < end:
         now = tasks_by_group()
@@ -222,6 +222,17 @@ def unowned(case):
     return (case.done.returncode == 0 and case.report["cycles"] == []
             and all(one["waits_for"] == [] for one in case.report["threads"])
             and all("no owner is known" in one["root"] for one in case.report["threads"]))
+
+
+def orphaned(case):
+    """The program says which thread locked it."""
+    return (unowned(case) and
+            "(by its layout; of thread %s, which is not in this process)" % case.said.split()[0] in case.thread(case.pid)["wait"]["object"])
+
+
+def one_short(case):
+    objects = [one["wait"]["object"] for one in case.others()]
+    return len(objects) == 3 and all(re.match(r"barrier \(by its layout; 3 of 4 have come\) \S+", one) for one in objects)
 
 
 def chain_to(word, is_child=True):
@@ -297,6 +308,8 @@ KINDS = (
     ("stopped", chain_to("stopped by a signal"), "the other end was stopped"),
     ("child", chain_to("sleeps until a time"), "a child that lives"),
     ("lost", unowned, "a condition variable without an owner"),
+    ("orphan", orphaned, "a mutex whose owner has exited"),
+    ("barrier", one_short, "a barrier that one has not come to"),
     ("convoy", convoy, "four behind one mutex"),
     ("behind", behind_the_writer, "a reader behind a writer that waits"),
     ("parents", five_for_the_parent, "a pidfd, full queues, a pipe that is spliced, a message queue"),

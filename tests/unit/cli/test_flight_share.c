@@ -57,7 +57,7 @@ static char *symbols_of(const char *name)
 /* A snapshot whose symbols are one letter, but for the last byte. */
 static char *add(const struct folder *folder, uint64_t real_ns, char last)
 {
-	struct flight_row row = { .name = flight_store_name(real_ns),
+	struct flight_row row = { .name = flight_store_name(folder->fd, real_ns),
 				  .real_ns = real_ns,
 				  .why = (char *)"why",
 				  .verdict = (char *)"" };

@@ -63,9 +63,11 @@ static void make_trace(const struct folder *folder, const char *name)
 	assert_int_equal(fsync(fd), 0); /* its blocks are counted then */
 }
 
-static char *add(const struct folder *folder, uint64_t real_ns, const char *why)
+static char *add_numbered(const struct folder *folder, uint64_t number, uint64_t real_ns,
+			  const char *why)
 {
-	struct flight_row row = { .name = flight_store_name(real_ns),
+	struct flight_row row = { .name = flight_store_name(folder->fd, real_ns),
+				  .number = number,
 				  .real_ns = real_ns,
 				  .begin_ns = 5,
 				  .end_ns = 9,
@@ -80,6 +82,12 @@ static char *add(const struct folder *folder, uint64_t real_ns, const char *why)
 	return row.name;
 }
 
+/* As older versions did: their order is that of the clock. */
+static char *add(const struct folder *folder, uint64_t real_ns, const char *why)
+{
+	return add_numbered(folder, 0, real_ns, why);
+}
+
 static bool has(const struct folder *folder, const char *name, const char *ending)
 {
 	AUTO_FREE char *file = xasprintf("%s%s", name, ending);
@@ -89,12 +97,22 @@ static bool has(const struct folder *folder, const char *name, const char *endin
 
 static void names_are_in_order_of_time(void **state)
 {
-	AUTO_FREE char *first = flight_store_name(999 * SECOND + 1000000);
-	AUTO_FREE char *second = flight_store_name(1000 * SECOND);
+	const struct folder *folder = *state;
+	AUTO_FREE char *first = flight_store_name(folder->fd, 999 * SECOND + 1000000);
+	AUTO_FREE char *second = flight_store_name(folder->fd, 1000 * SECOND);
 
-	(void)state;
 	assert_string_equal(first, "19700101-001639-001");
 	assert_true(strcmp(first, second) < 0);
+}
+
+static void no_two_have_one_name(void **state)
+{
+	const struct folder *folder = *state;
+	AUTO_FREE char *first = add(folder, 1000 * SECOND, "first");
+	AUTO_FREE char *second = add(folder, 1000 * SECOND, "the clock was set back");
+
+	assert_string_equal(first, "19700101-001640-000");
+	assert_string_equal(second, "19700101-001640-001");
 }
 
 static void what_is_noted_is_listed(void **state)
@@ -120,7 +138,7 @@ static void half_a_snapshot_is_swept_and_nothing_else(void **state)
 {
 	const struct folder *folder = *state;
 	AUTO_FREE char *whole = add(folder, 1000 * SECOND, "whole");
-	AUTO_FREE char *half = flight_store_name(2000 * SECOND);
+	AUTO_FREE char *half = flight_store_name(folder->fd, 2000 * SECOND);
 
 	make_trace(folder, half);
 	make_trace(folder, "mine");
@@ -149,14 +167,37 @@ static void the_oldest_go_until_the_rest_fits(void **state)
 	assert_true(has(folder, c, FLIGHT_TRACE));
 }
 
+static void the_oldest_goes_when_the_clock_was_set_back(void **state)
+{
+	const struct folder *folder = *state;
+	AUTO_FREE char *unnumbered = add(folder, 5000 * SECOND, "of an older version");
+	AUTO_FREE char *first = add_numbered(folder, 9, 3000 * SECOND, "first");
+	AUTO_FREE char *second = add_numbered(folder, 10, 1000 * SECOND, "set back");
+	struct flight_list list;
+
+	assert_int_equal(flight_store_last(folder->fd), 10);
+	assert_int_equal(flight_store_list(folder->fd, &list), 0);
+	assert_int_equal(list.count, 3);
+	assert_string_equal(list.rows[0].name, unnumbered);
+	assert_string_equal(list.rows[1].name, first);
+	assert_string_equal(list.rows[2].name, second);
+	flight_list_fini(&list);
+	assert_int_equal(flight_store_bound(folder->fd, 2 * BYTES, 0, NULL), 2);
+	assert_false(has(folder, first, FLIGHT_TRACE));
+	assert_true(has(folder, second, FLIGHT_TRACE));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_are_in_order_of_time),
+		cmocka_unit_test_setup_teardown(names_are_in_order_of_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_two_have_one_name, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_noted_is_listed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(half_a_snapshot_is_swept_and_nothing_else, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(the_oldest_go_until_the_rest_fits, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(the_oldest_goes_when_the_clock_was_set_back, set_up,
 						tear_down),
 	};
 

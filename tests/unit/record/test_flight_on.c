@@ -238,6 +238,24 @@ static void who_runs_waits_for_nothing(void **state)
 	flight_on_fini(&on);
 }
 
+static void what_a_kind_must_look_like_is_said(void **state)
+{
+	struct flight_on on = { 0 };
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(flight_on_parse("psi:io>200%/1s", &on, &err), -EINVAL);
+	assert_string_equal(
+		err.text,
+		"--on needs psi:RESOURCE>PERCENT%/WINDOW (cpu, memory or io, up to 100%, from 500ms to 10s), got \"psi:io>200%/1s\"");
+	assert_int_equal(flight_on_parse("D>1ms", &on, &err), -EINVAL);
+	assert_string_equal(
+		err.text,
+		"--on needs D>DURATION or D:NAME>DURATION (10ms or longer), got \"D>1ms\"");
+	assert_int_equal(flight_on_parse("disk>1ms", &on, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "--on needs a trigger such as"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +265,7 @@ int main(void)
 		cmocka_unit_test(a_queue_has_a_length_and_a_time),
 		cmocka_unit_test(an_event_has_perhaps_a_filter),
 		cmocka_unit_test(what_is_no_trigger_is_refused),
+		cmocka_unit_test(what_a_kind_must_look_like_is_said),
 		cmocka_unit_test(nobody_looks_who_was_not_asked),
 		cmocka_unit_test(looking_costs_a_hundredth_of_a_cpu_at_most),
 		cmocka_unit_test(who_runs_waits_for_nothing),

@@ -83,6 +83,20 @@ static struct stuck *ring(void)
 	return stuck;
 }
 
+static void what_may_end_before_a_deadlock_is_no_part_of_a_ring(void **unused)
+{
+	struct stuck *stuck = stuck_new();
+
+	wait_for(add(stuck, 1, 1), 2, false)->is_inferred = true;
+	wait_for(add(stuck, 1, 2), 3, false);
+	wait_for(add(stuck, 1, 3), 2, false);
+	graph_run(stuck);
+	assert_int_equal(stuck->cycle_count, 1);
+	assert_int_equal(stuck->threads[0].root, STUCK_ROOT_BEFORE);
+	assert_int_equal(stuck->threads[0].root_tid, 2);
+	stuck_free(stuck);
+}
+
 static void assert_no_deadlock(struct stuck *stuck)
 {
 	graph_run(stuck);
@@ -332,6 +346,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_that_wait_for_each_other_are_a_deadlock),
 		cmocka_unit_test(who_waits_for_itself_is_one),
+		cmocka_unit_test(what_may_end_before_a_deadlock_is_no_part_of_a_ring),
 		cmocka_unit_test(a_time_limit_is_no_deadlock),
 		cmocka_unit_test(what_is_inferred_is_no_deadlock),
 		cmocka_unit_test(who_may_be_unknown_is_no_deadlock),

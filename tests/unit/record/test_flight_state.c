@@ -1,4 +1,4 @@
-/* test_flight.c - what a killed flight recorder says of its rings. */
+/* test_flight_state.c - what a killed flight recorder says of its rings. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "record/flight.h"
+#include "record/flight_state.h"
 
 static const char whole[] = "instance holdup-12-3456\nevents core\nbuffer 1048576\non 77\nomits 1\n"
 			    "sync 1 2 3\n";
