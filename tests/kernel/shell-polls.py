@@ -29,6 +29,8 @@ OWN = {
     "signal 0": (False, "while kill -0 $holds 2>/dev/null; do sleep 0.1; done", "found it alive until it ended"),
     "a file that goes": (True, ">there; while [ -e there ]; do sleep 0.1; done", "found it until it called unlinkat()"),
     "its children": (False, 'while [ -n "$(jobs -r)" ]; do sleep 0.1; done', "found nothing until it ended"),
+    "a file of a process": (False, "while read -r s </proc/$holds/stat; do sleep 0.1; done 2>/dev/null",
+                            "found it until it ended"),
     "a file": (True, "while [ ! -s there ]; do sleep 0.1; done", "failed with ENOENT until it called openat()"),
 }
 
@@ -128,6 +130,7 @@ PROGRAMS = {
               "'pgrep -x planted' found it until it ended"),
     "ps and grep": ("./planted 1.2", "while ps -A | grep -q planted; do sleep 0.1; done",
                     "'grep -q planted' found it until it ended"),
+    "cat": ("sleep 1.2", "while cat /proc/$ends/stat >/dev/null 2>&1; do sleep 0.1; done", "found it until it ended"),
     "test": ("sleep 1.2", "until env test -e there; do sleep 0.1; done", "failed with ENOENT until it called openat()"),
 }
 
@@ -140,7 +143,7 @@ def programs(tap, what, runs, loop, words):
     with open("there.sh", "w", encoding="ascii") as file:
         file.write("%s & echo $! $$ >holder\nwait\necho there >there\n" % runs)
     with open("asker.sh", "w", encoding="ascii") as file:
-        file.write("bash there.sh &\nuntil [ -s holder ]; do :; done\n%s\n" % loop)
+        file.write("bash there.sh &\nuntil [ -s holder ]; do :; done\nread -r ends makes <holder\n%s\n" % loop)
     report, done = kernel.why("--unfold", "--stack-min", "off", "--sample", "off", "--", "bash", "asker.sh")
     with open("holder", encoding="ascii") as file:
         ends, makes = map(int, file.read().split())

@@ -148,6 +148,17 @@ static void steps_of(struct query *query, uint32_t child, struct steps *out_step
 	}
 }
 
+/* What was opened is told by the look into it that follows, where the call itself does not tell. */
+static void tell_opened(struct query *query, struct steps *steps, uint32_t index)
+{
+	struct step *step = &steps->steps[index];
+
+	if (!step->about && !step->error && index + 1 < steps->count &&
+	    strncmp(asks_name(query, step->call), "open", strlen("open")) == 0 &&
+	    asks_sees_content(query, step[1].call))
+		step->about = step[1].about;
+}
+
 /* The first call that ended otherwise, where all before are alike. False when there is none. */
 static bool find_difference(const struct steps *one, const struct steps *other, uint32_t *out_index)
 {
@@ -188,7 +199,8 @@ static bool find_changer(const struct program_loop *loop, const struct step *vai
 				     .from_ns = vain->start_ns,
 				     .to_ns = got->end_ns };
 
-	if (gone ? !got->about : got->error || !asks_has_reason(query, vain->call, vain->error))
+	if (gone ? !doing.asked.about
+		 : got->error || !asks_has_reason(query, vain->call, vain->error))
 		return false;
 	if (!asks_find_doer(&doing, out_answer))
 		return false;
@@ -207,8 +219,10 @@ static bool find_maker(const struct program_loop *loop, struct answer *out_answe
 
 	steps_of(loop->query, loop->vain, &both[0]);
 	steps_of(loop->query, loop->got, &both[1]);
-	if (find_difference(&both[0], &both[1], &i))
+	if (find_difference(&both[0], &both[1], &i)) {
+		tell_opened(loop->query, &both[0], i);
 		found = find_changer(loop, &both[0].steps[i], &both[1].steps[i], out_answer);
+	}
 	free(both);
 	return found;
 }

@@ -412,7 +412,7 @@ static const struct why_reason *mapper_reason(struct query *query, const struct 
 static bool find_mapper(const struct asks_looks *looks, struct answer *out_answer)
 {
 	struct query *query = looks->query;
-	struct missed missed = { .count = looks->naps };
+	struct missed missed = { .let_go.slot = SLOT_NONE, .count = looks->naps };
 
 	if (!looks->nap || looks->turn_count < NAPS_LEAST || !is_even(looks))
 		return false;
@@ -424,7 +424,7 @@ static bool find_mapper(const struct asks_looks *looks, struct answer *out_answe
 		const struct asks_file *file = &looks->files[i];
 		const char *name = name_of(looks, file->about);
 
-		missed.went_on_ns = file->got_ns;
+		missed.went_on_ns = missed.looked_ns = file->got_ns;
 		if (!asks_find_mapper(query, looks->slot, &missed, file->about, out_answer))
 			continue;
 		out_answer->call = asks_name(query, file->call);

@@ -102,7 +102,7 @@ static const struct reason reasons[] = {
 /* The same where it was there each time, until it was not. Only what is known to be about the same counts. */
 static const struct reason gone_reasons[] = {
 	{ CALLS_OPEN CALLS_LOOK, CALLS_GO, NO_ERROR, BY_CALL, false, false, true, false },
-	{ CALLS_LOOK, "", NO_ERROR, BY_END, false, false, true, false },
+	{ CALLS_OPEN CALLS_LOOK, "", NO_ERROR, BY_END, false, false, true, false },
 };
 
 bool asks_is_among(const char *names, const char *name)

@@ -10,8 +10,11 @@
  *
  *	- it slept since before them, and ran again,
  *	- or it worked, and began to wait for longer than that sleep,
- *	- or it ended: the last two also behind that, if it did little more, but not who slept all along and
- *	  only ends with its process.
+ *	- or it ended, but not who slept all along and only ends with its process.
+ *
+ * Each of them before the waiter ran again: what is done behind that may be done because the waiter went on, as where
+ * it sleeps for a while and then has its workers stop. Of who made no call through all of the sleeps, the first call
+ * is when it changed; of who ends, the call that ends it.
  *
  * Where several did, whom one of them woke up is none of them, and who changed now and then before, in any of all
  * the sleeps but the first ones, is not. A thread of the process, or, where none did, of a relative that has mapped the same file to write to; or else of one of the same
@@ -62,9 +65,13 @@ struct conduct {
 	uint64_t pause_ns;   /* the longest wait, up to the last sleep */
 	uint64_t stopped_ns; /* when it began to wait, for longer than the last sleep; 0 = not */
 	uint64_t unsure_ns;  /* not known what it did */
-	uint64_t after_ns;   /* worked since who sleeps went on */
+	uint64_t after_ns;   /* worked since who sleeps could look */
 	uint64_t known_ns;   /* up to when that is */
-	uint32_t call;	     /* word of its last call */
+	uint32_t call;	     /* word of its last call, */
+	uint64_t call_ns;    /* and when that began */
+	bool called;	     /* in the sleeps before the last one */
+	uint64_t changed_ns; /* when its first call since then began; 0 = it made none */
+	uint32_t waits; /* short ones, since it let go of the lock that the waiter needed to look */
 };
 
 /* False when its wait says that it is not the one. */
@@ -85,6 +92,7 @@ static bool conduct_wait(struct conduct *conduct, uint32_t word)
 		ns = wait.woken_ns ? wait.woken_ns - wait.begin_ns : UINT64_MAX;
 		if (!conduct->stopped_ns && ns > missed->last.woken_ns - last_ns)
 			conduct->stopped_ns = wait.begin_ns;
+		conduct->waits += !conduct->stopped_ns && wait.woken_ns > missed->let_go.time_ns;
 		return true;
 	}
 	if (!wait.woken_ns)
@@ -103,16 +111,44 @@ static bool conduct_worked(const struct conduct *conduct)
 	       conduct->pause_ns <= (last->woken_ns - last->begin_ns) / PAUSE_PART;
 }
 
-/* Did it end then, and, if later than who sleeps went on, by itself? */
+/* It let go of the lock that the waiter takes to look, and did not need it again: it waited once at most, for it to be taken. */
+static bool conduct_let_go(const struct conduct *conduct, uint64_t until_ns)
+{
+	const struct let_go *let_go = &conduct->missed->let_go;
+	struct tl_edge_iter iter;
+	struct tl_edge edge;
+
+	if (conduct->slot != let_go->slot || conduct->waits > 1 || until_ns <= let_go->time_ns)
+		return false;
+	/* Who joins it, or waits for it otherwise, has gone on before. */
+	tl_edges_begin(&iter, conduct->query->tl, conduct->slot, let_go->time_ns + 1, until_ns);
+	return !tl_edges_next(&iter, &edge);
+}
+
+/*
+ * Was it at something else before who sleeps could look? 'time_ns': at the latest then. Who let go of Python's GIL, for
+ * that look, does a little more until it waits, or ends.
+ */
+static bool conduct_in_time(const struct conduct *conduct, uint64_t time_ns)
+{
+	if (conduct_let_go(conduct, time_ns))
+		return true;
+	if (!conduct->called && conduct->changed_ns && conduct->changed_ns < time_ns)
+		time_ns = conduct->changed_ns;
+	return time_ns <= conduct->missed->looked_ns;
+}
+
+/* Did it end then? By itself, if it could be seen to end only later. */
 static bool conduct_ended(const struct conduct *conduct, const struct tl_thread *thread)
 {
 	const struct missed *missed = conduct->missed;
+	bool exits = conduct_worked(conduct) && conduct->call &&
+		     asks_is_among(" exit exit_group ", asks_name(conduct->query, conduct->call));
 
 	return thread->died && thread->death_ns > missed->last.begin_ns &&
 	       thread->death_ns <= conduct->known_ns &&
-	       (thread->death_ns <= missed->went_on_ns ||
-		(conduct_worked(conduct) && conduct->call &&
-		 asks_is_among(" exit exit_group ", asks_name(conduct->query, conduct->call))));
+	       (thread->death_ns <= missed->looked_ns ||
+		(exits && conduct_in_time(conduct, conduct->call_ns)));
 }
 
 /* Did it change then? When, and how. */
@@ -125,7 +161,8 @@ static bool conduct_changed(const struct conduct *conduct, const struct tl_threa
 		*out_answer = (struct answer){ .time_ns = thread->death_ns, .did = WHY_DEED_ENDED };
 	else if (conduct->slept && conduct->ran_ns > missed->last.begin_ns)
 		*out_answer = (struct answer){ .time_ns = conduct->ran_ns, .did = WHY_DEED_WOKE };
-	else if (conduct->stopped_ns && conduct_worked(conduct))
+	else if (conduct->stopped_ns && conduct_worked(conduct) &&
+		 conduct_in_time(conduct, conduct->stopped_ns))
 		*out_answer = (struct answer){ .time_ns = conduct->stopped_ns,
 					       .did = WHY_DEED_STOPPED_WORK };
 	else
@@ -136,21 +173,34 @@ static bool conduct_changed(const struct conduct *conduct, const struct tl_threa
 	return true;
 }
 
+/* It is in a call since then. */
+static void conduct_call(struct conduct *conduct, uint32_t call, uint64_t start_ns)
+{
+	if (conduct->call == call)
+		return;
+	conduct->call = call;
+	conduct->call_ns = start_ns;
+	if (start_ns <= conduct->missed->last.begin_ns)
+		conduct->called = true;
+	else if (!conduct->changed_ns)
+		conduct->changed_ns = start_ns;
+}
+
 /* Returns whether there may be more to know of it. */
 static bool conduct_take(struct conduct *conduct, const struct tl_interval *in)
 {
-	uint64_t went_on_ns = conduct->missed->went_on_ns;
+	uint64_t looked_ns = conduct->missed->looked_ns;
 	bool works = word_wib(in->word) == WIB_WORKING;
 
 	conduct->known_ns = in->end_ns;
 	if (word_kind(in->word) == WORD_UNCERTAIN)
 		conduct->unsure_ns += in->end_ns - in->start_ns;
 	if (word_kind(in->word) == WORD_SYSCALL)
-		conduct->call = word_plain(in->word);
-	if (works && in->end_ns > went_on_ns)
+		conduct_call(conduct, word_plain(in->word), in->start_ns);
+	if (works && in->end_ns > looked_ns)
 		conduct->after_ns +=
-			in->end_ns - (in->start_ns > went_on_ns ? in->start_ns : went_on_ns);
-	if (works && conduct->slept && !conduct->ran_ns && in->start_ns < went_on_ns)
+			in->end_ns - (in->start_ns > looked_ns ? in->start_ns : looked_ns);
+	if (works && conduct->slept && !conduct->ran_ns && in->start_ns < looked_ns)
 		conduct->ran_ns = in->start_ns;
 	return conduct->unsure_ns <= UNSURE_NS && conduct->after_ns <= AFTER_NS;
 }
@@ -170,7 +220,7 @@ static bool may_have_done_it(struct query *query, uint32_t slot, const struct mi
 	struct conduct conduct = {
 		.query = query, .missed = missed, .slot = slot, .since_ns = since_ns
 	};
-	uint64_t to_ns = missed->went_on_ns + BUSY_NS, known_ns = query_known_ns(query, slot);
+	uint64_t to_ns = missed->looked_ns + BUSY_NS, known_ns = query_known_ns(query, slot);
 	uint32_t wait_word = 0;
 	struct tl_interval in;
 	struct tl_iter iter;

@@ -155,10 +155,17 @@ struct looking {
 	uint64_t begins_ns[NAPS_LEAST]; /* of the last ones, by turns */
 	uint64_t
 		found_ns; /* when the call of that slice, or the next one, had found something; 0 = not */
-	bool by_next;	       /* the next one did */
-	uint32_t what;	       /* that the call of that slice was about; 0 = not known */
-	bool took;	       /* and has taken it */
-	uint64_t went_on_ns;   /* when it was known that it does something else */
+	bool by_next;	     /* the next one did */
+	uint32_t what;	     /* that the call of that slice was about; 0 = not known */
+	bool took;	     /* and has taken it */
+	uint64_t went_on_ns; /* when it was known that it does something else */
+	uint64_t
+		looked_ns; /* it ran first behind that slice, and had all locks that it needs to look */
+	struct wait
+		lock; /* that it needs to look: waited for between two slices; begin_ns 0 = none */
+	struct wait asked;     /* the last lock since that slice; the same */
+	struct let_go let_go;  /* of that lock, since that slice, last */
+	bool has_looked;       /* it waits for something else, behind that slice */
 	uint32_t call;	       /* word of the call that is under way; 0 = none */
 	uint64_t call_ns;      /* when it went on in that last */
 	bool is_own;	       /* that of the slice */
@@ -224,14 +231,32 @@ static enum look look_at_slice(struct looking *looking, uint32_t index, const st
 	if (!goes_on)
 		return LOOK_JOINED;
 	look_count(looking, wait);
+	if (looking->asked.begin_ns)
+		looking->lock = looking->asked;
 	looking->before_ns = looking->slice.begin_ns;
 	looking->slice = *wait;
 	looking->worked_ns = looking->elsewhere_ns = looking->found_ns = 0;
+	looking->looked_ns = looking->asked.begin_ns = 0;
+	looking->let_go.slot = SLOT_NONE;
+	looking->has_looked = false;
 	looking->what = 0;
 	looking->by_next = false;
 	looking->call = looking->slice.in;
 	looking->is_own = true;
 	return LOOK_ON;
+}
+
+/* What it takes each time before it can look, such as Python's GIL: it has not looked yet. */
+static void look_takes_lock(struct looking *looking, const struct wait *wait)
+{
+	looking->asked = *wait;
+	if (!looking->lock.begin_ns || !is_same(looking->query, &looking->lock, wait))
+		looking->has_looked |= word_kind(wait->in) == WORD_SYSCALL;
+	if (looking->has_looked)
+		return;
+	looking->looked_ns = 0;
+	if (wait->waker.kind == ACTOR_THREAD)
+		looking->let_go = (struct let_go){ wait->waker.slot, wait->woken_ns };
 }
 
 static enum look look_at_wait(struct looking *looking, uint32_t index, uint64_t start_ns)
@@ -244,8 +269,10 @@ static enum look look_at_wait(struct looking *looking, uint32_t index, uint64_t 
 	if (!is_same(looking->query, &looking->slice, &wait)) {
 		uint64_t until_ns = wait.woken_ns ? wait.woken_ns : looking->query->tl->end_ns;
 
-		if (is_on_the_way(looking->query, &wait))
+		if (is_on_the_way(looking->query, &wait)) {
+			look_takes_lock(looking, &wait);
 			return LOOK_ON;
+		}
 		looking->elsewhere_ns += until_ns > start_ns ? until_ns - start_ns : 0;
 		return look_bound(looking, looking->elsewhere_ns);
 	}
@@ -302,6 +329,8 @@ static enum look look_at(struct looking *looking, const struct tl_interval *in)
 {
 	enum look look = LOOK_ON;
 
+	if (!looking->looked_ns && word_wib(in->word) == WIB_WORKING)
+		looking->looked_ns = in->start_ns;
 	switch (word_kind(in->word)) {
 	case WORD_NONE:
 		return LOOK_OVER;
@@ -360,7 +389,10 @@ static bool look_on(struct looking *looking)
 	looking->sure = looking->index;
 	looking->call = looking->slice.in;
 	looking->is_own = true;
-	looking->went_on_ns = looking->found_ns = 0;
+	looking->went_on_ns = looking->found_ns = looking->looked_ns = 0;
+	looking->lock.begin_ns = looking->asked.begin_ns = 0;
+	looking->let_go.slot = SLOT_NONE;
+	looking->has_looked = false;
 	looking->what = 0;
 	looking->by_next = looking->took = false;
 	looking->count = 0;
@@ -430,6 +462,8 @@ static struct missed missed_of(const struct looking *looking)
 	}
 	if (missed.went_on_ns)
 		missed.went_on_ns = first_wake_ns(looking, missed.went_on_ns);
+	missed.let_go = looking->let_go;
+	missed.looked_ns = looking->looked_ns ? looking->looked_ns : missed.went_on_ns;
 	return missed;
 }
 

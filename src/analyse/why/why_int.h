@@ -249,11 +249,20 @@ void shared_sets_free(struct shared_sets *sets); /* NULL is fine */
 
 #define NAPS_LEAST 4u /* sleeps alike that are no chance */
 
+/* Who let a thread have a lock, and when; slot SLOT_NONE = nobody. */
+struct let_go {
+	uint32_t slot;
+	uint64_t time_ns;
+};
+
 /* Time-outs that a thread went on behind. */
 struct missed {
 	struct wait last;
 	uint64_t before_ns;  /* when the one before it began; 0 = there was none */
 	uint64_t went_on_ns; /* behind the last one; 0 = not known */
+	uint64_t
+		looked_ns; /* when it could look behind the last one, and see what was done by then */
+	struct let_go let_go; /* of the lock that it needed for that look */
 	uint64_t
 		found_ns; /* when the call of the last one had ended and found something; 0 = nothing */
 	bool by_next;	  /* it was the next call that did, and did not sleep */

@@ -193,6 +193,41 @@ static void and_who_ended(void **unused)
 	inferred(script, 55, 57);
 }
 
+/* 7 sleeps for a while, and has 8 stop: what 8 does behind that it does because 7 went on. */
+static void who_stops_or_ends_behind_it_did_not_set_it(void **unused)
+{
+	for (int ends = 0; ends < 2; ends++) {
+		struct script script = begun(false);
+
+		naps(&script, 6, 10);
+		says(&script, "cpu0 enter getpid", 2);
+		says(&script, "cpu0 leave getpid 7", 20);
+		says(&script, ends ? "cpu1 enter exit" : "cpu1 enter futex 0x7000 128", 5);
+		says(&script, ends ? "cpu1 switch 8(dead) 0" : "cpu1 switch 8(blocked) 0", 5);
+		says(&script, "cpu0 enter write 1", 5);
+		says(&script, "cpu0 leave write 1", 5);
+		inferred(script, 0, 0);
+	}
+}
+
+/* It had set it before, and makes the calls with which it ends. */
+static void but_who_began_to_end_before_it(void **unused)
+{
+	struct script script = begun(false);
+
+	naps(&script, 5, 10);
+	sleep_begins(&script);
+	script.at_us += 9990;
+	says(&script, "cpu1 enter munmap", 5);
+	by_timer(&script, 0, 7);
+	says(&script, "cpu1 leave munmap 0", 20);
+	says(&script, "cpu1 enter exit", 5);
+	says(&script, "cpu1 switch 8(dead) 0", 5);
+	says(&script, "cpu0 enter write 1", 5);
+	says(&script, "cpu0 leave write 1", 5);
+	inferred(script, 55, 61);
+}
+
 /* Thread 10 sleeps on CPU 2, and ends with its process: it did not end for that. */
 static void who_slept_all_along_ended_for_nothing(void **unused)
 {
@@ -457,6 +492,8 @@ int main(void)
 		cmocka_unit_test(a_thread_of_the_runtimes_own_sets_nothing),
 		cmocka_unit_test(so_is_who_stopped_working_then),
 		cmocka_unit_test(and_who_ended),
+		cmocka_unit_test(who_stops_or_ends_behind_it_did_not_set_it),
+		cmocka_unit_test(but_who_began_to_end_before_it),
 		cmocka_unit_test(who_slept_all_along_ended_for_nothing),
 		cmocka_unit_test(who_changed_before_did_not_now),
 		cmocka_unit_test(who_came_a_moment_later_counts_as_well),
