@@ -433,6 +433,45 @@ static void a_rename_is_about_two_names(void **unused)
 	}
 }
 
+/* What it runs behind the loop, say, is looked for in PATH. */
+static void what_is_asked_for_behind_the_answer_is_of_something_else(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	(void)unused;
+	for (int i = 0; i < 3; i++) {
+		call(&script, "newfstatat", -2);
+		if (i == 2)
+			meanwhile(&script, "mkdir", 0);
+		nap(&script);
+	}
+	call(&script, "newfstatat", 0);
+	call(&script, "newfstatat", -2);
+	told = asked(&script);
+	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
+	told_free(told);
+}
+
+/* Unless it sleeps on: then it was something else that was found. */
+static void who_sleeps_on_still_asks(void **unused)
+{
+	struct script script = begun();
+
+	(void)unused;
+	for (int i = 0; i < 3; i++) {
+		call(&script, "newfstatat", -2);
+		if (i == 1)
+			meanwhile(&script, "mkdir", 0);
+		nap(&script);
+		call(&script, "newfstatat", 0);
+	}
+	call(&script, "newfstatat", -2);
+	nap(&script);
+	call(&script, "newfstatat", -2);
+	says_nothing(asked(&script));
+}
+
 /* Thread 7 asks, and has 6 of its process sleep, as a runtime does. */
 static void another_thread_sleeps(struct script *script)
 {
@@ -655,6 +694,8 @@ int main(void)
 		cmocka_unit_test(of_several_the_one_with_the_same_name),
 		cmocka_unit_test(nobody_made_that_name),
 		cmocka_unit_test(a_rename_is_about_two_names),
+		cmocka_unit_test(what_is_asked_for_behind_the_answer_is_of_something_else),
+		cmocka_unit_test(who_sleeps_on_still_asks),
 		cmocka_unit_test(one_thread_asks_and_another_one_sleeps),
 		cmocka_unit_test(the_first_time_it_asks_for_other_things_too),
 		cmocka_unit_test(it_never_succeeds),
