@@ -23,6 +23,9 @@
 /* A process that has ended is seen a moment before its last switch is. */
 #define DYING_NS 1000000u
 
+/* A call that was under way has done it before it ends: a FIFO is opened at both ends at once. */
+#define LATE_NS 50000000u
+
 #define ENTRIES_BEHIND 64u /* of a track, up to where what came is taken */
 
 /* ---------------------------------------------------------- what can have changed the answer */
@@ -341,13 +344,13 @@ static void look_at_calls(struct doers *doers, uint32_t slot)
 
 	if (thread->death_ns <= doing->from_ns || thread->birth_ns >= doing->to_ns)
 		return;
-	tl_iter_begin(&iter, tl, &thread->track, doing->from_ns, doing->to_ns + DYING_NS);
-	while (tl_iter_entry(&iter, &in)) {
+	tl_iter_begin(&iter, tl, &thread->track, doing->from_ns, doing->to_ns + LATE_NS);
+	while (tl_iter_entry(&iter, &in) && (call || in.start_ns < doing->to_ns)) {
 		enum word_kind kind = word_kind(in.word);
 
 		if (kind == WORD_SYSCALL && in.start_ns < doing->to_ns)
-			call = call == word_plain(in.word) ? call : word_plain(in.word);
-		else if (kind == WORD_SYSCALL)
+			call = word_plain(in.word);
+		else if (kind == WORD_SYSCALL && call != word_plain(in.word))
 			break;
 		else if (kind == WORD_USER && call) {
 			look_at_call(doers, slot, call, &in);

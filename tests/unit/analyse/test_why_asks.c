@@ -433,6 +433,33 @@ static void a_rename_is_about_two_names(void **unused)
 	}
 }
 
+/* 9 opens the other end of a FIFO: it sleeps in that until 7 opens this one. */
+static void a_call_that_ends_behind_the_answer_may_have_changed_it(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	(void)unused;
+	for (int i = 0; i < 3; i++) {
+		call(&script, "openat", -6);
+		if (i == 2)
+			told_add(&script.other,
+				 "%dus cpu1 enter openat\n%dus cpu1 switch 9(blocked) 0\n",
+				 script.at_us + 5000, script.at_us + 5010);
+		nap(&script);
+	}
+	says(&script, "enter openat", 1);
+	says(&script, "waking 9 cpu 1", 1);
+	says(&script, "leave openat 5", 2);
+	told_add(&script.other, "%dus cpu1 switch 0(runnable) 9\n%dus cpu1 leave openat 4\n",
+		 script.at_us + 5, script.at_us + 20);
+	says(&script, "enter getpid", 3000);
+	told = asked(&script);
+	assert_string_equal(told_reason(root_of(told, WHY_OTHER_THREAD, 9)->inferred),
+			    "openat() failed with ENXIO until it called openat()");
+	told_free(told);
+}
+
 /* What it runs behind the loop, say, is looked for in PATH. */
 static void what_is_asked_for_behind_the_answer_is_of_something_else(void **unused)
 {
@@ -694,6 +721,7 @@ int main(void)
 		cmocka_unit_test(of_several_the_one_with_the_same_name),
 		cmocka_unit_test(nobody_made_that_name),
 		cmocka_unit_test(a_rename_is_about_two_names),
+		cmocka_unit_test(a_call_that_ends_behind_the_answer_may_have_changed_it),
 		cmocka_unit_test(what_is_asked_for_behind_the_answer_is_of_something_else),
 		cmocka_unit_test(who_sleeps_on_still_asks),
 		cmocka_unit_test(one_thread_asks_and_another_one_sleeps),
