@@ -676,6 +676,37 @@ static void the_end_of_a_child_or_a_process(void **unused)
 	says_nothing(told);
 }
 
+/* Its first thread has ended before, which is asked about all the same. */
+static void a_process_has_ended_with_its_last_thread(void **unused)
+{
+	struct script script = begun();
+	char *text = xasprintf("thread 10 9 7 R rest\n%s", script.text);
+	struct told *told;
+
+	(void)unused;
+	free(script.text);
+	script.text = text;
+	told_add(&script.other, "500us cpu2 switch 0(runnable) 10\n");
+	for (int i = 0; i < 3; i++) {
+		call(&script, "wait4 9 0 1", 0);
+		if (i > 0)
+			told_add(&script.other,
+				 i == 1 ? "%dus cpu1 exit 9\n" : "%dus cpu2 exit 10\n",
+				 script.at_us + 5000);
+		if (i > 0)
+			told_add(&script.other,
+				 i == 1 ? "%dus cpu1 switch 9(dead) 0\n"
+					: "%dus cpu2 switch 10(dead) 0\n",
+				 script.at_us + 5010);
+		nap(&script);
+	}
+	call(&script, "wait4 9 0 1", 9);
+	told = asked(&script);
+	assert_string_equal(told_reason(root_of(told, WHY_OTHER_THREAD, 9)->inferred),
+			    "wait4() of doer[9] found nothing until it ended");
+	told_free(told);
+}
+
 /* The answers of the threads are gone by then, but not what they said. */
 static void the_answer_of_a_process_is_inferred_too(void **unused)
 {
@@ -732,6 +763,7 @@ int main(void)
 		cmocka_unit_test(a_loop_that_tells_something_each_time),
 		cmocka_unit_test(sleeps_without_a_question),
 		cmocka_unit_test(the_end_of_a_child_or_a_process),
+		cmocka_unit_test(a_process_has_ended_with_its_last_thread),
 		cmocka_unit_test(the_answer_of_a_process_is_inferred_too),
 	};
 
