@@ -109,16 +109,21 @@ static void find_family(const struct waiting *waiting, struct family *family)
 
 /* ----------------------------------------------------------------------- what is told */
 
-/* What a time limit, or somebody from outside, may end, is not in vain; what names neither who nor what tells nothing. */
+/*
+ * What a time limit, or somebody from outside, may end, is not in vain, unless it is a slice of a wait for a lock.
+ * What names neither who nor what tells nothing.
+ */
 static bool is_worth_it(const struct stuck_thread *thread, uint64_t end_ns)
 {
-	if (!thread->in[0] || thread->is_timed || thread->has_outside)
+	bool has_owner = thread->kind == STUCK_TASKS && thread->edge_count > 0;
+
+	if (!thread->in[0] || thread->has_outside)
+		return false;
+	if (thread->is_timed && !(has_owner && thread->futex))
 		return false;
 	if (end_ns && (!thread->since_ns || thread->since_ns + SINCE_ERROR_NS > end_ns))
 		return false;
-	if (thread->kind == STUCK_TASKS)
-		return thread->edge_count > 0;
-	return thread->kind == STUCK_UNOWNED && thread->object[0];
+	return has_owner || (thread->kind == STUCK_UNOWNED && thread->object[0]);
 }
 
 /* Whether that was not told of this wait already. */

@@ -44,6 +44,7 @@ struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth
 	thread->asked_fd = -1;
 	thread->told_owner = SLOT_NONE;
 	thread->held = thread->child_held = thread->left_held = SLOT_NONE;
+	thread->ender = SLOT_NONE;
 	thread->stopped_ns = UINT64_MAX;
 	thread->depth = 1;
 	thread->frames[0] = word_make(WORD_RUN, 0);

@@ -32,6 +32,8 @@ static const struct moment_field thread_fields[] = {
 	THREAD(thread.unsure_until, "unsure_until", TYPE_U64),
 	THREAD(thread.sched, "sched", TYPE_U8),
 	THREAD(thread.exiting, "exiting", TYPE_BOOL),
+	THREAD(thread.ender, "ender", TYPE_SLOT),
+	THREAD(thread.ender_ns, "ended_time", TYPE_U64),
 	THREAD(thread.seen, "seen", TYPE_BOOL),
 	THREAD(thread.cpu, "cpu", TYPE_U32),
 	THREAD(thread.on_cpu, "on_cpu", TYPE_U32),
@@ -237,6 +239,7 @@ union moment_image moment_empty(enum moment_line_kind kind)
 		image.thread.thread.told_owner = SLOT_NONE;
 		image.thread.thread.held = image.thread.thread.child_held = SLOT_NONE;
 		image.thread.thread.left_held = SLOT_NONE;
+		image.thread.thread.ender = SLOT_NONE;
 		image.thread.thread.on_cpu = SLOT_NONE;
 		image.thread.thread.tracer = SLOT_NONE;
 		image.thread.thread.early_wake = image.thread.thread.work = no_actor();

@@ -335,7 +335,7 @@ void polled_ended(struct state *state, struct thread *thread, struct wait *wait)
 	thread->poll_open = false;
 	/* A shorter one was seen by chance: of waits that are alike each would have another name. */
 	if (thread->poll_count && wait->flags & WAIT_TIMED_OUT &&
-	    call_of(state, thread)->kind == CALL_POLL &&
+	    call_of(state, thread)->kind == CALL_POLL && !is_timerfd(state, &wait->waker) &&
 	    wait->woken_ns - wait->begin_ns < SEEN_NS) {
 		wait->object = 0;
 		wait->fd = -1;

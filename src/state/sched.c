@@ -78,6 +78,7 @@ static void switch_out(struct state *state, struct cpu *cpu, const struct event 
 	if (ev->sched_switch.prev_state == TASK_STATE_RUNNABLE) {
 		thread->sched = SCHED_RUNNABLE;
 		flow_write(state, thread, now, word_make(WORD_PREEMPTED, ev->cpu));
+		throttle_at_switch(state, thread, ev);
 	} else if (is_death(thread, ev->sched_switch.prev_state)) {
 		thread_bury(state, thread, now);
 	} else {
@@ -243,6 +244,19 @@ static bool is_of_tcp(struct state *state, const struct actor *waker)
 	       (strcmp(timer, "tcp_write_timer") == 0 || strcmp(timer, "tcp_keepalive_timer") == 0);
 }
 
+/*
+ * Of a process's threads the last one to end wakes who waits for that: chance says which one. Up to when another one ended the
+ * process that one was awaited.
+ */
+static void woken_by_end(const struct thread *ended, const struct thread *thread, struct wait *wait)
+{
+	wait->flags |= WAIT_EXITED;
+	if (ended->ender != SLOT_NONE && ended->process != thread->process)
+		wait->origin = (struct actor){ .time_ns = ended->ender_ns,
+					       .slot = ended->ender,
+					       .kind = ACTOR_THREAD };
+}
+
 /* Fill the wait that ends: by whom, and who stood behind the waker. */
 static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu,
 		     const struct event *ev)
@@ -257,7 +271,7 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 		actor_completes(state, cpu, &wait->waker);
 	if (wait->waker.kind == ACTOR_THREAD && current) {
 		if (current->exiting)
-			wait->flags |= WAIT_EXITED;
+			woken_by_end(current, thread, wait);
 		call_tell_thaw(state, current, wait);
 		supervised_at_wake(state, current, thread, wait);
 		if (current->work.time_ns)
@@ -547,6 +561,23 @@ static void on_exec(struct state *state, struct cpu *cpu, const struct event *ev
 		thread->tl->cmdline = names_add(&state->tl->names, ev->task.filename, 4096);
 }
 
+/* It ends all threads of its process. */
+static void end_process(struct state *state, const struct thread *thread)
+{
+	if (call_of(state, thread)->kind != CALL_END || !thread->process ||
+	    thread->process->refs < 2)
+		return;
+	for (uint32_t i = 0; i < state->tl->thread_count; i++) {
+		struct thread *other = state->threads[i];
+
+		if (other == thread || other->process != thread->process ||
+		    other->ender != SLOT_NONE)
+			continue;
+		other->ender = thread->slot;
+		other->ender_ns = thread->call_ns;
+	}
+}
+
 static void on_exit(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *thread = state_current(state, cpu);
@@ -554,6 +585,7 @@ static void on_exit(struct state *state, struct cpu *cpu, const struct event *ev
 	if (!thread || thread->tl->tid != ev->task.tid)
 		return;
 	thread->exiting = true;
+	end_process(state, thread);
 	asked_leave(state, thread);
 }
 

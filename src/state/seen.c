@@ -1,7 +1,7 @@
 /*
  * seen.c - what the recorder saw threads wait for, as it looked at them: struct fact_wait.
  *
- * It holds for the wait that went on at that time, and for no other one.
+ * It holds for the wait that went on at that time, and for what goes on with it when its limit has run out.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -14,19 +14,20 @@
 #include "event/facts.h"
 #include "state/state_int.h"
 
-#define TEXT_BYTES 4096
+#define TEXT_BYTES  4096
+#define SLICES_BACK 256u
 
 static bool is_within(const struct wait *wait, uint64_t seen_ns)
 {
 	return seen_ns > wait->begin_ns && (!wait->woken_ns || seen_ns < wait->woken_ns);
 }
 
-const struct fact_wait *seen_wait(const struct state *state, const struct thread *thread,
-				  const struct wait *wait, size_t *out_count)
+/* Those of the last look within 'wait'; NULL = there was none. */
+static const struct fact_wait *seen_within(const struct state *state, const struct thread *thread,
+					   const struct wait *wait, size_t *out_count)
 {
-	const struct fact_wait *waits = state->facts->waits, *first;
+	const struct fact_wait *waits = state->facts->waits;
 	int32_t tid = thread->tl->tid;
-	const char *call;
 	size_t end = waits ? SEARCH_BEHIND(waits, state->facts->wait_count, tid, tid) : 0, at = end;
 
 	while (at && waits[at - 1].tid == tid && !is_within(wait, waits[at - 1].seen_ns))
@@ -35,8 +36,43 @@ const struct fact_wait *seen_wait(const struct state *state, const struct thread
 	while (at && waits[at - 1].tid == tid && waits[at - 1].seen_ns == waits[end - 1].seen_ns)
 		at--;
 	*out_count = end - at;
-	first = end > at ? &waits[at] : NULL;
-	call = call_of(state, thread)->name;
+	return end > at ? &waits[at] : NULL;
+}
+
+/* Did its limit run out, so that 'wait' goes on with it? */
+static bool is_slice_of(const struct wait *slice, const struct wait *wait)
+{
+	return slice->flags & WAIT_TIMED_OUT && slice->in == wait->in &&
+	       slice->object == wait->object && slice->fd == wait->fd;
+}
+
+/* Of a wait in slices the last one is short: who was seen to have the lock in one before has it still. */
+static const struct fact_wait *seen_before(const struct state *state, const struct thread *thread,
+					   const struct wait *wait, size_t *out_count)
+{
+	uint32_t least = thread->tl->wait_base;
+	const struct fact_wait *seen = NULL;
+
+	for (uint32_t i = thread->wait, back = 0; i > least && back < SLICES_BACK; i--, back++) {
+		const struct wait *slice = tl_wait(thread->tl, i - 1);
+
+		if (!is_slice_of(slice, wait))
+			break;
+		seen = seen_within(state, thread, slice, out_count);
+		if (seen)
+			break;
+	}
+	return seen && seen->word ? seen : NULL;
+}
+
+const struct fact_wait *seen_wait(const struct state *state, const struct thread *thread,
+				  const struct wait *wait, size_t *out_count)
+{
+	const struct fact_wait *first = seen_within(state, thread, wait, out_count);
+	const char *call = call_of(state, thread)->name;
+
+	if (!first)
+		first = seen_before(state, thread, wait, out_count);
 	return first && call && strcmp(first->call, call) == 0 ? first : NULL;
 }
 

@@ -89,6 +89,7 @@ enum call_kind {
 	CALL_FLOCK,
 	CALL_FORK,
 	CALL_EXEC,
+	CALL_END,  /* of all threads of the process */
 	CALL_RING, /* io_uring_enter: argument 0 names the ring */
 	CALL_PTRACE,
 	CALL_PATH,   /* looks at a file, or changes its name */
@@ -204,8 +205,10 @@ struct thread {
 	uint8_t depth;		 /* frames in use, at least 1 */
 	bool idle;		 /* an idle task: it has no track */
 	bool exiting;
-	bool seen;	/* some event told about it */
-	bool known_end; /* what comes after the end told what it is in there */
+	uint32_t ender; /* the thread of its process that ended all of them; SLOT_NONE = none did */
+	uint64_t ender_ns; /* when that one called exit_group() */
+	bool seen;	   /* some event told about it */
+	bool known_end;	   /* what comes after the end told what it is in there */
 	uint32_t slot;
 	uint32_t cpu;	 /* where it runs, or will */
 	uint32_t wait;	 /* index of the current or last wait */
@@ -777,6 +780,8 @@ void supervised_call(struct thread *thread, uint32_t word);
 /* throttle.c */
 /* FD_THROTTLED */
 void throttle_told(struct state *state, const struct event *ev);
+/* A thread that could run was switched out: was its real time used up? */
+void throttle_at_switch(struct state *state, struct thread *thread, const struct event *ev);
 /* A thread that comes onto a CPU is not held back any more. False: it was not. */
 bool throttle_end(struct state *state, struct thread *thread, uint64_t now_ns);
 /* Does that work of the kernel's issue what a limit held back? */

@@ -170,6 +170,7 @@ static const struct call known_calls[] = {
 	{ "clone3", CALL_FORK, 0 },
 	{ "execve", CALL_EXEC, 0 },
 	{ "execveat", CALL_EXEC, 0 },
+	{ "exit_group", CALL_END, 0 },
 };
 
 static void fill_table(const struct facts *facts, bool compat, struct call *out_calls)

@@ -7,11 +7,17 @@
  *	            the request has waited for the limit up to then, also where its end is work
  *	            that a kworker does
  *
+ *	real time   a thread with a deadline, or a real-time priority, may run, and one without does
+ *		    instead: its time is used up, as its priority at the switch says
+ *
  * Limits of memory are in pressure.c.
  */
 #include "state/state_int.h"
 
-#define RELEASES "blk_throtl_dispatch_work_fn"
+#define PRIO_DEADLINE (-1)
+#define PRIO_HIGHEST  0 /* also of the kernel's threads that stop all others on a CPU */
+#define PRIO_NORMAL   100
+#define RELEASES      "blk_throtl_dispatch_work_fn"
 
 /* It left its CPU a moment ago, and the track says that it was preempted. */
 static void throttle_begin(struct state *state, struct thread *thread, const char *limit)
@@ -33,6 +39,26 @@ static void throttle_begin(struct state *state, struct thread *thread, const cha
 	thread->sched = SCHED_BLOCKED;
 	thread->word = word_make(WORD_BLOCKED, thread->wait);
 	track_amend(track, track->count - 1, since, thread->word);
+}
+
+/* Who yields gives up what it has left. */
+static bool yields(const struct state *state, const struct thread *thread)
+{
+	const char *call = thread->in_call ? call_of(state, thread)->name : NULL;
+
+	return call && strcmp(call, "sched_yield") == 0;
+}
+
+void throttle_at_switch(struct state *state, struct thread *thread, const struct event *ev)
+{
+	int32_t prio = ev->sched_switch.prev_prio, next = ev->sched_switch.next_prio;
+
+	if (prio >= PRIO_NORMAL || next <= PRIO_HIGHEST || yields(state, thread))
+		return;
+	if (prio == PRIO_DEADLINE)
+		throttle_begin(state, thread, "runtime of SCHED_DEADLINE");
+	else if (prio > PRIO_HIGHEST && next >= PRIO_NORMAL)
+		throttle_begin(state, thread, "limit of real-time threads");
 }
 
 bool throttle_end(struct state *state, struct thread *thread, uint64_t now_ns)

@@ -17,7 +17,7 @@
  * from the interrupts and softirqs that are open on its CPU. A TID may carry a
  * command name: 7:make. Words with blanks stand in double quotes.
  *
- *	switch PREV(runnable|blocked|disk|stopped|dead) NEXT
+ *	switch PREV(runnable|blocked|disk|stopped|dead) NEXT [prio PREV NEXT]
  *	waking TID [cpu N]	wakeup TID [cpu N]	migrate TID FROM TO
  *	newtask TID [thread]	fork TID [TGID]	exec TID FILE [OLD_TID]
  *	exit TID		rename TID COMM		runtime TID NS
@@ -186,6 +186,10 @@ static inline void tt_switch(struct text_trace *trace, struct event *ev, struct 
 	ev->sched_switch.prev_state = (uint8_t)tt_index(trace, states, state + 1);
 	ev->sched_switch.next_tid = (int32_t)tt_number(trace, 2);
 	ev->sched_switch.next_comm = tt_comm(trace, 2);
+	if (trace->word_count > 3 && strcmp(trace->words[3], "prio") == 0) {
+		ev->sched_switch.prev_prio = (int32_t)tt_number(trace, 4);
+		ev->sched_switch.next_prio = (int32_t)tt_number(trace, 5);
+	}
 	/* Always recorded in the thread that leaves. */
 	ev->tid = ev->sched_switch.prev_tid;
 	cpu->tid = ev->sched_switch.next_tid;

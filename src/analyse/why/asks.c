@@ -126,6 +126,8 @@ struct asking {
 	uint64_t vain_ns;      /* when the last call in vain began */
 	uint64_t
 		got_ns; /* when the call that got it had ended; 0 = none did since the last in vain */
+	uint64_t
+		again_ns; /* when it asked in vain behind that: for the same only if it sleeps on; 0 = not */
 	uint64_t worked_ns, elsewhere_ns; /* since the last nap */
 	bool is_long, was_long; /* it worked longer than it takes to ask; and so before that nap */
 	bool until_gone;	/* what was asked for was there each time */
@@ -288,9 +290,24 @@ static bool is_rest_of_nap(const struct asking *asking, const struct wait *wait)
 	       tl->threads[child]->birth_ns < asking->vain_ns;
 }
 
+/* A child that was there before that does not sleep for it. */
+static bool is_made_since(const struct asking *asking, const struct wait *wait, uint64_t time_ns)
+{
+	const struct timeline *tl = asking->query->tl;
+	uint32_t child = wait->waker.slot;
+
+	return !asking->by_child || wait->waker.kind != ACTOR_THREAD || child >= tl->thread_count ||
+	       tl->threads[child]->birth_ns > time_ns;
+}
+
 /* The next nap: it belongs to the others if the question came before it, in vain again. */
 static enum next take_nap(struct asking *asking, uint32_t index, const struct wait *wait)
 {
+	if (asking->again_ns && is_made_since(asking, wait, asking->again_ns)) {
+		asking->vain_ns = asking->again_ns;
+		asking->again_ns = asking->got_ns = 0;
+		asking->in_gap = true;
+	}
 	if (is_rest_of_nap(asking, wait)) {
 		asking->nap = *wait;
 		asking->index = index;
@@ -424,6 +441,12 @@ static bool is_quiet(const struct asking *asking, uint32_t call)
 	       (asking->by_child && call_is(asking->query, call, CALL_SHELL));
 }
 
+/* That one child has ended says nothing of the others. */
+static bool is_answered(const struct asking *asking)
+{
+	return asking->got_ns && !is_child_question(asking);
+}
+
 /* It was about what is asked for, as far as is told. */
 static bool is_question(struct asking *asking, uint32_t word)
 {
@@ -431,7 +454,7 @@ static bool is_question(struct asking *asking, uint32_t word)
 
 	if (about && asking->asked.about)
 		return about == asking->asked.about;
-	if (about)
+	if (about && !is_answered(asking))
 		asking->asked.about = about;
 	return true;
 }
@@ -480,6 +503,11 @@ static enum next take_end(struct asking *asking, uint32_t word, uint64_t end_ns)
 	if (outcome == IN_VAIN && word_error(word) == asking->asked.error) {
 		if (!is_question(asking, word))
 			return NEXT_ON; /* of something else */
+		/* What follows the loop asks for other things. */
+		if (is_answered(asking)) {
+			asking->again_ns = asking->call_ns;
+			return NEXT_ON;
+		}
 		asking->in_gap = true;
 		asking->vain_ns = asking->call_ns;
 		asking->got_ns = 0;

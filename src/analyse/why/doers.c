@@ -23,6 +23,12 @@
 /* A process that has ended is seen a moment before its last switch is. */
 #define DYING_NS 1000000u
 
+/*
+ * A call that was under way has done it before it ends: a FIFO is opened at both ends at once. Threads of a process
+ * end one after the other.
+ */
+#define LATE_NS 50000000u
+
 #define ENTRIES_BEHIND 64u /* of a track, up to where what came is taken */
 
 /* ---------------------------------------------------------- what can have changed the answer */
@@ -288,23 +294,43 @@ static bool is_its_folder(const struct doers *doers, const struct tl_thread *thr
 	return word_about_name(folder, true) == doers->doing->asked.about;
 }
 
+/* A process has ended when the last of its threads has: the first one is not, as a rule, but it is told for all. */
+static uint64_t process_end_ns(const struct timeline *tl, const struct tl_thread *thread)
+{
+	uint64_t end_ns = thread->death_ns;
+
+	for (uint32_t i = 0; i < tl->thread_count; i++) {
+		const struct tl_thread *other = tl->threads[i];
+
+		if (other->tgid == thread->tgid && other->death_ns > end_ns &&
+		    other->birth_ns < thread->death_ns)
+			end_ns = other->died ? other->death_ns : UINT64_MAX;
+	}
+	return end_ns;
+}
+
 static void look_at_end(struct doers *doers, uint32_t slot)
 {
 	const struct doing *doing = doers->doing;
 	const struct timeline *tl = doing->query->tl;
 	const struct tl_thread *thread = tl->threads[slot];
+	uint64_t death_ns = thread->death_ns;
 	uint32_t parent = thread->parent;
 
 	if (doing->until_gone ? !is_its_folder(doers, thread)
 			      : !is_about(doers, word_about((uint64_t)thread->tid)))
 		return;
-	if (!thread->died || thread->tid != thread->tgid || thread->death_ns <= doing->from_ns ||
-	    thread->death_ns > doing->to_ns + DYING_NS)
+	if (!thread->died || thread->tid != thread->tgid || death_ns > doing->to_ns + DYING_NS ||
+	    death_ns + LATE_NS <= doing->from_ns)
+		return;
+	if (death_ns <= doing->from_ns)
+		death_ns = process_end_ns(tl, thread);
+	if (death_ns <= doing->from_ns || death_ns > doing->to_ns + DYING_NS)
 		return;
 	if (doers->reason->by == BY_CHILD &&
 	    (parent == SLOT_NONE || tl->threads[parent]->tgid != tl->threads[doing->slot]->tgid))
 		return;
-	doers_add(doers, slot, 0, thread->death_ns < doing->to_ns ? thread->death_ns : doing->to_ns,
+	doers_add(doers, slot, 0, death_ns < doing->to_ns ? death_ns : doing->to_ns,
 		  doing->until_gone);
 }
 
@@ -341,13 +367,13 @@ static void look_at_calls(struct doers *doers, uint32_t slot)
 
 	if (thread->death_ns <= doing->from_ns || thread->birth_ns >= doing->to_ns)
 		return;
-	tl_iter_begin(&iter, tl, &thread->track, doing->from_ns, doing->to_ns + DYING_NS);
-	while (tl_iter_entry(&iter, &in)) {
+	tl_iter_begin(&iter, tl, &thread->track, doing->from_ns, doing->to_ns + LATE_NS);
+	while (tl_iter_entry(&iter, &in) && (call || in.start_ns < doing->to_ns)) {
 		enum word_kind kind = word_kind(in.word);
 
 		if (kind == WORD_SYSCALL && in.start_ns < doing->to_ns)
-			call = call == word_plain(in.word) ? call : word_plain(in.word);
-		else if (kind == WORD_SYSCALL)
+			call = word_plain(in.word);
+		else if (kind == WORD_SYSCALL && call != word_plain(in.word))
 			break;
 		else if (kind == WORD_USER && call) {
 			look_at_call(doers, slot, call, &in);

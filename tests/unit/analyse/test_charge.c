@@ -466,6 +466,40 @@ static void the_other_threads_of_what_ends_waited_in_vain(void **unused)
 	told_free(told);
 }
 
+/* 7 ends its process; chance has it that 8 is the last thread to go, and wakes who waits for all of that. */
+static void until_it_ended_its_process_that_one_was_awaited(void **unused)
+{
+	struct told *told = replayed("thread 5 5 1 R parent\n"
+				     "thread 7 7 5 R main\n"
+				     "thread 8 7 5 R pool\n"
+				     "  0 cpu0 switch 0(runnable) 5\n"
+				     "  0 cpu1 switch 0(runnable) 8\n"
+				     "  1 cpu1 enter futex 0x7f00 137 2\n"
+				     "  2 cpu1 switch 8(blocked) 0\n"
+				     "  5 cpu0 enter wait4 7\n"
+				     " 10 cpu0 switch 5(blocked) 7\n"
+				     " 40 cpu0 enter exit_group\n"
+				     " 41 cpu0 waking 8 cpu 1\n"
+				     " 42 cpu0 exit 7\n"
+				     " 43 cpu0 switch 7(dead) 0\n"
+				     " 45 cpu1 switch 0(runnable) 8\n"
+				     " 46 cpu1 leave futex -512\n"
+				     " 47 cpu1 exit 8\n"
+				     " 50 cpu1 waking 5 cpu 0\n"
+				     " 51 cpu1 switch 8(dead) 0\n"
+				     " 52 cpu0 switch 0(runnable) 5\n"
+				     " 60 cpu0 switch 5(blocked) 0\n");
+	const struct why_root *first;
+
+	first = &explained(told, 5, 10, 50)->roots[0];
+	assert_int_equal(first->kind, WHY_OTHER_THREAD);
+	assert_int_equal(first->who.tid, 7);
+	assert_int_equal(first->ns, 30);
+	for (size_t i = 1; i < told->why.root_count; i++)
+		assert_true(told->why.roots[i].kind != WHY_STUCK || told->why.roots[i].ns <= 1);
+	told_free(told);
+}
+
 static void an_own_timer_that_sends_a_signal_is_a_time_out(void **unused)
 {
 	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
@@ -736,6 +770,7 @@ int main(void)
 		cmocka_unit_test(who_asks_a_thread_to_end_is_not_what_it_waited_for),
 		cmocka_unit_test(a_wait_that_went_on_after_a_signal_is_not_in_vain),
 		cmocka_unit_test(the_other_threads_of_what_ends_waited_in_vain),
+		cmocka_unit_test(until_it_ended_its_process_that_one_was_awaited),
 		cmocka_unit_test(an_own_timer_that_sends_a_signal_is_a_time_out),
 		cmocka_unit_test(a_connection_that_gives_up_is_the_network),
 		cmocka_unit_test(a_limit_that_ran_out_is_no_sleep),

@@ -433,6 +433,72 @@ static void a_rename_is_about_two_names(void **unused)
 	}
 }
 
+/* 9 opens the other end of a FIFO: it sleeps in that until 7 opens this one. */
+static void a_call_that_ends_behind_the_answer_may_have_changed_it(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	(void)unused;
+	for (int i = 0; i < 3; i++) {
+		call(&script, "openat", -6);
+		if (i == 2)
+			told_add(&script.other,
+				 "%dus cpu1 enter openat\n%dus cpu1 switch 9(blocked) 0\n",
+				 script.at_us + 5000, script.at_us + 5010);
+		nap(&script);
+	}
+	says(&script, "enter openat", 1);
+	says(&script, "waking 9 cpu 1", 1);
+	says(&script, "leave openat 5", 2);
+	told_add(&script.other, "%dus cpu1 switch 0(runnable) 9\n%dus cpu1 leave openat 4\n",
+		 script.at_us + 5, script.at_us + 20);
+	says(&script, "enter getpid", 3000);
+	told = asked(&script);
+	assert_string_equal(told_reason(root_of(told, WHY_OTHER_THREAD, 9)->inferred),
+			    "openat() failed with ENXIO until it called openat()");
+	told_free(told);
+}
+
+/* What it runs behind the loop, say, is looked for in PATH. */
+static void what_is_asked_for_behind_the_answer_is_of_something_else(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	(void)unused;
+	for (int i = 0; i < 3; i++) {
+		call(&script, "newfstatat", -2);
+		if (i == 2)
+			meanwhile(&script, "mkdir", 0);
+		nap(&script);
+	}
+	call(&script, "newfstatat", 0);
+	call(&script, "newfstatat", -2);
+	told = asked(&script);
+	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
+	told_free(told);
+}
+
+/* Unless it sleeps on: then it was something else that was found. */
+static void who_sleeps_on_still_asks(void **unused)
+{
+	struct script script = begun();
+
+	(void)unused;
+	for (int i = 0; i < 3; i++) {
+		call(&script, "newfstatat", -2);
+		if (i == 1)
+			meanwhile(&script, "mkdir", 0);
+		nap(&script);
+		call(&script, "newfstatat", 0);
+	}
+	call(&script, "newfstatat", -2);
+	nap(&script);
+	call(&script, "newfstatat", -2);
+	says_nothing(asked(&script));
+}
+
 /* Thread 7 asks, and has 6 of its process sleep, as a runtime does. */
 static void another_thread_sleeps(struct script *script)
 {
@@ -610,6 +676,37 @@ static void the_end_of_a_child_or_a_process(void **unused)
 	says_nothing(told);
 }
 
+/* Its first thread has ended before, which is asked about all the same. */
+static void a_process_has_ended_with_its_last_thread(void **unused)
+{
+	struct script script = begun();
+	char *text = xasprintf("thread 10 9 7 R rest\n%s", script.text);
+	struct told *told;
+
+	(void)unused;
+	free(script.text);
+	script.text = text;
+	told_add(&script.other, "500us cpu2 switch 0(runnable) 10\n");
+	for (int i = 0; i < 3; i++) {
+		call(&script, "wait4 9 0 1", 0);
+		if (i > 0)
+			told_add(&script.other,
+				 i == 1 ? "%dus cpu1 exit 9\n" : "%dus cpu2 exit 10\n",
+				 script.at_us + 5000);
+		if (i > 0)
+			told_add(&script.other,
+				 i == 1 ? "%dus cpu1 switch 9(dead) 0\n"
+					: "%dus cpu2 switch 10(dead) 0\n",
+				 script.at_us + 5010);
+		nap(&script);
+	}
+	call(&script, "wait4 9 0 1", 9);
+	told = asked(&script);
+	assert_string_equal(told_reason(root_of(told, WHY_OTHER_THREAD, 9)->inferred),
+			    "wait4() of doer[9] found nothing until it ended");
+	told_free(told);
+}
+
 /* The answers of the threads are gone by then, but not what they said. */
 static void the_answer_of_a_process_is_inferred_too(void **unused)
 {
@@ -655,6 +752,9 @@ int main(void)
 		cmocka_unit_test(of_several_the_one_with_the_same_name),
 		cmocka_unit_test(nobody_made_that_name),
 		cmocka_unit_test(a_rename_is_about_two_names),
+		cmocka_unit_test(a_call_that_ends_behind_the_answer_may_have_changed_it),
+		cmocka_unit_test(what_is_asked_for_behind_the_answer_is_of_something_else),
+		cmocka_unit_test(who_sleeps_on_still_asks),
 		cmocka_unit_test(one_thread_asks_and_another_one_sleeps),
 		cmocka_unit_test(the_first_time_it_asks_for_other_things_too),
 		cmocka_unit_test(it_never_succeeds),
@@ -663,6 +763,7 @@ int main(void)
 		cmocka_unit_test(a_loop_that_tells_something_each_time),
 		cmocka_unit_test(sleeps_without_a_question),
 		cmocka_unit_test(the_end_of_a_child_or_a_process),
+		cmocka_unit_test(a_process_has_ended_with_its_last_thread),
 		cmocka_unit_test(the_answer_of_a_process_is_inferred_too),
 	};
 

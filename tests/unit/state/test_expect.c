@@ -539,6 +539,36 @@ static void what_was_seen_of_a_wait_is_believed(void **unused)
 	     nobody);
 }
 
+/* 8 had the lock as the first slice was looked at; ENDS is how that one ended. */
+#define SLICES(ENDS)                                                        \
+	"thread 7 7 1 R main\n"                                             \
+	"thread 8 7 1 R owner\n"                                            \
+	"waits 20 7 futex \"mutex 0x1000\" 8 mutex\n"                       \
+	"  0 cpu0 switch 0(runnable) 7\n"                                   \
+	"  0 cpu1 switch 0(runnable) 8\n"                                   \
+	"  5 cpu0 enter futex 0x1000 137 0\n"                               \
+	" 10 cpu0 switch 7(blocked) 0\n" ENDS                               \
+	" 32 cpu0 switch 0(runnable) 7\n 33 cpu0 leave futex -110\n"        \
+	" 34 cpu0 enter futex 0x1000 137 0\n 35 cpu0 switch 7(blocked) 0\n" \
+	" 60 cpu1 leave getpid 8\n"
+
+static void what_was_seen_of_a_slice_is_so_of_the_next_one(void **unused)
+{
+	struct told *told = replayed(SLICES(" 30 cpu0 vector local_timer\n"
+					    " 30 cpu0 hrtimer hrtimer_wakeup\n"
+					    " 30 cpu0 waking 7 cpu 0\n"
+					    " 30 cpu0 hrtimerdone\n"
+					    " 31 cpu0 vectorexit local_timer\n"));
+
+	assert_int_equal(wait_of(told, 7, 1)->flags & WAIT_EXPECTS, WAIT_EXPECTS);
+	assert_int_equal(told->tl->threads[wait_of(told, 7, 1)->origin.slot]->tid, 8);
+	told_free(told);
+	/* The lock may have another owner since. */
+	told = replayed(SLICES(" 30 cpu1 waking 7 cpu 0\n"));
+	assert_int_equal(wait_of(told, 7, 1)->flags & WAIT_EXPECTS, 0);
+	told_free(told);
+}
+
 static void of_several_that_were_seen_none_is_guessed(void **unused)
 {
 	says(SEEN("waits 30 7 futex \"futex 0x1000\" 8 process java_lock\n"
@@ -643,6 +673,7 @@ int main(void)
 		cmocka_unit_test(datagrams_come_from_who_is_bound_there),
 		cmocka_unit_test(who_got_what_came_last_is_awaited),
 		cmocka_unit_test(what_was_seen_of_a_wait_is_believed),
+		cmocka_unit_test(what_was_seen_of_a_slice_is_so_of_the_next_one),
 		cmocka_unit_test(of_several_that_were_seen_none_is_guessed),
 		cmocka_unit_test(a_circle_is_told_as_one),
 		cmocka_unit_test(who_was_awaited_before_a_signal_is_known),

@@ -156,6 +156,30 @@ static void what_the_recorder_saw_watched_is_what_it_waits_for(void **unused)
 	told_free(told);
 }
 
+/* Its own timerfd is no limit of the call, which was seen to watch several. */
+static void a_timer_that_is_watched_is_what_came(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R waiter\n"
+				     "fd 7 3 pipe pipe:[1]\n"
+				     "fd 7 4 timerfd timerfd\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 enter poll 0x1000 2\n"
+				     "  6 cpu0 fdname 7 3 pipe:[1] pipe watched\n"
+				     "  7 cpu0 fdname 7 4 timerfd timerfd watched\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 40 cpu0 vector local_timer\n"
+				     " 40 cpu0 hrtimer timerfd_tmrproc\n"
+				     " 40 cpu0 waking 7 cpu 0\n"
+				     " 40 cpu0 hrtimerdone\n"
+				     " 41 cpu0 vectorexit local_timer\n"
+				     " 42 cpu0 switch 0(runnable) 7\n"
+				     " 43 cpu0 leave poll 1\n");
+
+	assert_string_equal(object_of(told, 7, 0), "timerfd");
+	assert_int_equal(wait_of(told, 7, 0)->fd, 4);
+	told_free(told);
+}
+
 /* Of more than what is told of a call there may be more still. */
 static void how_many_it_watches_is_told_only_where_it_is_known(void **unused)
 {
@@ -244,6 +268,7 @@ int main(void)
 		cmocka_unit_test(of_a_set_that_is_not_known_nothing_is_told),
 		cmocka_unit_test(who_wakes_by_a_write_says_what_came),
 		cmocka_unit_test(what_the_recorder_saw_watched_is_what_it_waits_for),
+		cmocka_unit_test(a_timer_that_is_watched_is_what_came),
 		cmocka_unit_test(how_many_it_watches_is_told_only_where_it_is_known),
 		cmocka_unit_test(exec_closes_what_is_marked),
 		cmocka_unit_test(a_number_that_is_made_anew_loses_its_name),

@@ -50,6 +50,42 @@ static void without_a_quota_the_other_one_preempts(void **unused)
 	     10, 60, "preempted 8 35 ran instead; working 7 15 running");
 }
 
+/* 7 may run, and is switched out for 8, of such priorities. */
+static void gives_way(const char *call, const char *prio, const char *verdict)
+{
+	AUTO_FREE char *text = xasprintf("thread 7 7 1 R held\n"
+					 "thread 8 8 1 R other\n"
+					 "  0 cpu0 switch 0(runnable) 7\n"
+					 "  9 cpu0 enter %s\n"
+					 " 10 cpu0 switch 7(runnable) 8 prio %s\n"
+					 " 45 cpu0 switch 8(runnable) 7\n"
+					 " 60 cpu0 switch 7(blocked) 0\n",
+					 call, prio);
+
+	says(text, 10, 60, verdict);
+}
+
+static void real_time_may_be_used_up(void **unused)
+{
+	gives_way("getpid", "-1 120",
+		  "throttled 7 35 runtime of SCHED_DEADLINE; working 7 15 getpid");
+	gives_way("getpid", "-1 49",
+		  "throttled 7 35 runtime of SCHED_DEADLINE; working 7 15 getpid");
+	gives_way("getpid", "49 120",
+		  "throttled 7 35 limit of real-time threads; working 7 15 getpid");
+}
+
+/* The last two: to the kernel's own thread that stops all others; of one that gives up what it has left. */
+static void who_has_more_of_a_right_preempts(void **unused)
+{
+	gives_way("getpid", "120 49", "preempted 8 35 ran instead; working 7 15 getpid");
+	gives_way("getpid", "120 120", "preempted 8 35 ran instead; working 7 15 getpid");
+	gives_way("getpid", "49 20", "preempted 8 35 ran instead; working 7 15 getpid");
+	gives_way("getpid", "49 -1", "preempted 8 35 ran instead; working 7 15 getpid");
+	gives_way("getpid", "-1 0", "preempted 8 35 ran instead; working 7 15 getpid");
+	gives_way("sched_yield", "-1 120", "preempted 8 35 ran instead; working 7 15 sched_yield");
+}
+
 /* Told of one that sleeps, or runs: it is not so. */
 static void what_cannot_be_is_not_believed(void **unused)
 {
@@ -179,6 +215,8 @@ int main(void)
 		cmocka_unit_test(who_runs_is_not_held_back),
 		cmocka_unit_test(at_the_end_it_still_is),
 		cmocka_unit_test(without_a_quota_the_other_one_preempts),
+		cmocka_unit_test(real_time_may_be_used_up),
+		cmocka_unit_test(who_has_more_of_a_right_preempts),
 		cmocka_unit_test(what_cannot_be_is_not_believed),
 		cmocka_unit_test(a_request_is_held_back_until_it_is_issued),
 		cmocka_unit_test(whose_limit_it_is_may_not_be_known),
