@@ -164,7 +164,8 @@ static bool is_glibc_orphan(const struct futex *futex)
 	    word_at(futex, 12) != 1 || has_list || owner == 0 || owner > TID_MAX ||
 	    look_is_nested(&asleep->snap->look, asleep->process) || own_thread(futex, owner))
 		return false;
-	what = xasprintf("mutex (by its layout; of thread %u, which is not in this process)", owner);
+	what = xasprintf("mutex (by its layout; of thread %u, which is not in this process)",
+			 owner);
 	return set_unowned(futex, what);
 }
 
