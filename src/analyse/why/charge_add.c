@@ -151,7 +151,7 @@ uint32_t charge_add(struct charger *charger, const struct place *place, struct r
 	if (ns > root->longest_ns)
 		root->longest_ns = ns;
 	if (charger->waited != STACK_NONE)
-		code_root(root, charger->waited, ns);
+		code_root(charger->query, root, charger->waited, ns);
 	if (charger->query->opts->spans_ns)
 		add_span(charger, root, ns);
 	add_flow(charger, index, place->node, ns);

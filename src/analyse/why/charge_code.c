@@ -18,41 +18,50 @@ uint32_t code_of_wait(const struct query *query, uint32_t slot, const struct wai
 {
 	const struct stacks *stacks = query->facts->stacks;
 	uint64_t end_ns = wait->woken_ns ? wait->woken_ns : query->tl->end_ns;
-	uint32_t stack;
 
 	if (!stacks || slot >= query->tl->thread_count || end_ns < wait->begin_ns)
 		return STACK_NONE;
-	stack = stacks_find(stacks, query->tl->threads[slot]->tid, wait->begin_ns, end_ns);
-	return stack == STACK_NONE ? STACK_NONE : stacks->stacks[stack].alike;
+	return stacks_find(stacks, query->tl->threads[slot]->tid, wait->begin_ns, end_ns);
 }
 
 struct code_list {
-	struct part **parts;
+	struct code_part **parts;
 	size_t *count, *cap;
 };
 
-static void code_add(const struct code_list *list, uint32_t stack, uint64_t ns)
+static void code_add(const struct code_list *list, uint32_t place, uint32_t stack, uint64_t ns)
 {
+	struct code_part *part;
 	size_t i = 0;
 
-	if (stack == STACK_NONE)
-		return;
-	while (i < *list->count && (*list->parts)[i].id != stack)
+	while (i < *list->count && (*list->parts)[i].place != place)
 		i++;
 	if (i >= PLACES_MAX)
 		return;
 	if (i == *list->count) {
 		*list->parts = vec_room(*list->parts, i, list->cap, sizeof(**list->parts));
-		(*list->parts)[(*list->count)++] = (struct part){ stack, 0 };
+		(*list->parts)[(*list->count)++] = (struct code_part){ .place = place };
 	}
-	(*list->parts)[i].ns += ns;
+	part = &(*list->parts)[i];
+	part->ns += ns;
+	if (ns > part->longest_ns) {
+		part->longest_ns = ns;
+		part->stack = stack;
+	}
 }
 
-void code_root(struct root *root, uint32_t stack, uint64_t ns)
+static void code_add_wait(const struct stacks *stacks, const struct code_list *list, uint32_t stack,
+			  uint64_t ns)
+{
+	if (stack != STACK_NONE)
+		code_add(list, stacks->stacks[stack].alike, stack, ns);
+}
+
+void code_root(const struct query *query, struct root *root, uint32_t stack, uint64_t ns)
 {
 	const struct code_list list = { &root->waited, &root->waited_count, &root->waited_cap };
 
-	code_add(&list, stack, ns);
+	code_add_wait(query->facts->stacks, &list, stack, ns);
 }
 
 /* ------------------------------------------------------------------ work */
@@ -69,7 +78,7 @@ static void code_add_sample(void *context, const struct sampled_moment *moment, 
 
 	(void)moment;
 	if (stacks->stacks[stack].count)
-		code_add(&sampled->list, stacks->stacks[stack].alike_leaf | CODE_WORK,
+		code_add(&sampled->list, stacks->stacks[stack].alike_leaf | CODE_WORK, stack,
 			 stacks->sampling.period_ns);
 }
 
@@ -96,7 +105,7 @@ void code_sleep(const struct query *query, struct root *root, uint32_t slot,
 {
 	const struct code_list list = { &root->code, &root->code_count, &root->code_cap };
 
-	code_add(&list, code_of_wait(query, slot, wait), ns);
+	code_add_wait(query->facts->stacks, &list, code_of_wait(query, slot, wait), ns);
 }
 
 /* ------------------------------------------------------------------ hops */
@@ -114,8 +123,8 @@ static void code_add_waits(const struct stacks *stacks, const struct code_list *
 		uint64_t ns = until > from ? until - from : 0;
 
 		if (ns && !wait->is_short)
-			code_add(list, stacks->stacks[wait->stack].alike,
-				 ns < wait->slept_ns ? ns : wait->slept_ns);
+			code_add_wait(stacks, list, wait->stack,
+				      ns < wait->slept_ns ? ns : wait->slept_ns);
 		if (wait->end_ns >= end_ns)
 			return;
 	}
@@ -130,7 +139,8 @@ void code_node(const struct query *query, struct node *node, uint32_t slot, cons
 	uint32_t by =
 		wait->woken_ns && wait->waker.kind == ACTOR_THREAD ? wait->waker.slot : SLOT_NONE;
 
-	code_add(&list, code_of_wait(query, slot, wait), end_ns - wait->begin_ns);
+	code_add_wait(query->facts->stacks, &list, code_of_wait(query, slot, wait),
+		      end_ns - wait->begin_ns);
 	if (by >= query->tl->thread_count || by == slot)
 		return;
 	code_add_samples(query, &waker, by, wait->begin_ns, end_ns);
@@ -203,7 +213,7 @@ static int compare_codes(const void *a, const void *b)
 		return x->ns > y->ns ? -1 : 1;
 	if (x->is_work != y->is_work)
 		return x->is_work ? -1 : 1;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
+	return x->place < y->place ? -1 : x->place > y->place;
 }
 
 static void keep_first(struct why_codes *codes, struct why_code *all, size_t count)
@@ -214,15 +224,16 @@ static void keep_first(struct why_codes *codes, struct why_code *all, size_t cou
 		codes->at[i] = all[i];
 }
 
-struct why_codes code_result(const struct part *parts, size_t count)
+struct why_codes code_result(const struct code_part *parts, size_t count)
 {
 	struct why_code all[PLACES_MAX];
 	struct why_codes codes = { .count = 0 };
 
 	for (size_t i = 0; i < count && i < PLACES_MAX; i++) {
-		bool is_work = parts[i].id & CODE_WORK;
-
-		all[i] = (struct why_code){ parts[i].id & ~CODE_WORK, is_work, parts[i].ns };
+		all[i] = (struct why_code){ .place = parts[i].place & ~CODE_WORK,
+					    .stack = parts[i].stack,
+					    .is_work = parts[i].place & CODE_WORK,
+					    .ns = parts[i].ns };
 		codes.seen_ns += parts[i].ns;
 	}
 	if (count)
@@ -230,7 +241,7 @@ struct why_codes code_result(const struct part *parts, size_t count)
 	return codes;
 }
 
-struct why_codes *code_owned(const struct part *parts, size_t count)
+struct why_codes *code_owned(const struct code_part *parts, size_t count)
 {
 	struct why_codes *codes = NULL;
 
@@ -265,11 +276,13 @@ void why_codes_add(struct why_codes *sum, const struct why_codes *more)
 	for (size_t i = 0; i < more->count; i++) {
 		size_t at = 0;
 
-		while (at < count && (all[at].stack != more->at[i].stack ||
+		while (at < count && (all[at].place != more->at[i].place ||
 				      all[at].is_work != more->at[i].is_work))
 			at++;
-		if (at == count)
-			all[count++] = (struct why_code){ more->at[i].stack, more->at[i].is_work };
+		if (at == count) {
+			all[count] = more->at[i];
+			all[count++].ns = 0;
+		}
 		all[at].ns += more->at[i].ns;
 	}
 	sum->seen_ns += more->seen_ns;

@@ -25,6 +25,14 @@ struct part {
 	uint64_t ns;
 };
 
+/* Time at a place in code. */
+struct code_part {
+	uint32_t place; /* of struct why_code; of samples with CODE_WORK */
+	uint32_t stack;
+	uint64_t ns;
+	uint64_t longest_ns; /* of one that 'stack' is of */
+};
+
 /* A root while it is added up; texts and reasons are ids of the result. */
 struct root {
 	uint8_t kind;  /* enum why_kind */
@@ -39,9 +47,9 @@ struct root {
 	size_t client_count, client_cap;
 	struct part *told; /* owned; what it said of itself meanwhile (id: text) */
 	size_t told_count, told_cap;
-	struct part *waited; /* owned; where the target waited meanwhile (id: stack) */
+	struct code_part *waited; /* owned; where the target waited meanwhile */
 	size_t waited_count, waited_cap;
-	struct part *code; /* owned; where 'slot' was meanwhile (id: of code_of_...) */
+	struct code_part *code; /* owned; where 'slot' was meanwhile */
 	size_t code_count, code_cap;
 	uint32_t kept_off;  /* slot; SLOT_NONE = several, or the target */
 	uint32_t what_data; /* reason: as in struct why_root; of shares, made at the end */
@@ -85,9 +93,9 @@ struct node {
 	size_t told_count, told_cap;
 	struct part *woke; /* owned; the same of who ended the waits */
 	size_t woke_count, woke_cap;
-	struct part *code; /* owned; where it waited (id: stack) */
+	struct code_part *code; /* owned; where it waited */
 	size_t code_count, code_cap;
-	struct part *woken_in; /* owned; where who woke it was meanwhile */
+	struct code_part *woken_in; /* owned; where who woke it was meanwhile */
 	size_t woken_in_count, woken_in_cap;
 };
 
@@ -119,14 +127,14 @@ void told_root(struct query *query, struct root *root, uint32_t slot, const stru
 void told_wait(struct query *query, struct node *node, uint32_t slot, const struct wait *wait);
 
 /*
- * charge_code.c: where in its code a thread was in a wait: a stack of facts->stacks, the first one
- * with that place; STACK_NONE = not known. Parts have these as ids, and for stacks of samples, with
- * the time from one sample to the next, CODE_WORK.
+ * charge_code.c: where in its code a thread was in a wait: a stack of facts->stacks; STACK_NONE = not known. A part
+ * of samples has the time from one to the next.
  */
 #define CODE_WORK (1u << 31)
 
 uint32_t code_of_wait(const struct query *query, uint32_t slot, const struct wait *wait);
-void code_root(struct root *root, uint32_t stack, uint64_t ns); /* of the target's wait */
+void code_root(const struct query *query, struct root *root, uint32_t stack,
+	       uint64_t ns); /* of the target's wait */
 void code_node(const struct query *query, struct node *node, uint32_t slot,
 	       const struct wait *wait);
 /* What who is charged did: it worked during 'in', as samples say, or waited. */
@@ -137,10 +145,10 @@ void code_sleep(const struct query *query, struct root *root, uint32_t slot,
 /* A span of work that is charged, and that there are no more: for who asked for them. */
 void code_span(const struct query *query, uint32_t slot, const struct tl_interval *in);
 void code_spans_end(const struct query *query);
-struct why_codes code_result(const struct part *parts, size_t count);
+struct why_codes code_result(const struct code_part *parts, size_t count);
 
 /* The same, owned; NULL = no part. */
-struct why_codes *code_owned(const struct part *parts, size_t count);
+struct why_codes *code_owned(const struct code_part *parts, size_t count);
 /* The same of a root: samples stand for all of its time, unless much of it had none. */
 struct why_codes code_root_result(const struct root *root);
 

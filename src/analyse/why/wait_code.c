@@ -18,26 +18,26 @@ void wait_code(const struct stacks *stacks, const struct why_wait *wait,
 		stack = stacks_find(stacks, wait->who.tid, wait->start_ns, wait->end_ns);
 	if (stack == STACK_NONE)
 		return;
-	out_codes->at[out_codes->count++] = (struct why_code){ .stack = stack, .ns = ns };
+	out_codes->at[out_codes->count++] =
+		(struct why_code){ stacks->stacks[stack].alike, stack, false, ns };
 	out_codes->seen_ns = ns;
 }
 
-static void codes_add(struct why_codes *codes, uint32_t stack, uint64_t ns)
+static void codes_add(struct why_codes *codes, uint32_t place, uint32_t stack, uint64_t ns)
 {
 	uint32_t i = 0;
 
 	codes->seen_ns += ns;
-	while (i < codes->count && codes->at[i].stack != stack)
+	while (i < codes->count && codes->at[i].place != place)
 		i++;
 	if (i == WHY_CODES)
 		return;
-	codes->at[i].stack = stack;
-	codes->at[i].is_work = true;
+	if (i == codes->count)
+		codes->at[codes->count++] = (struct why_code){ place, stack, true, 0 };
 	codes->at[i].ns += ns;
-	codes->count += i == codes->count;
 }
 
-ORDER_FUNCTION(compare_codes, struct why_code, ORDER_DOWN(ns), ORDER_UP(stack));
+ORDER_FUNCTION(compare_codes, struct why_code, ORDER_DOWN(ns), ORDER_UP(place));
 
 void wait_waker_code(const struct stacks *stacks, const struct why_wait *wait,
 		     struct why_codes *out_codes)
@@ -54,7 +54,7 @@ void wait_waker_code(const struct stacks *stacks, const struct why_wait *wait,
 		uint32_t stack = stacks->samples[i].stack;
 
 		if (stacks->stacks[stack].count)
-			codes_add(out_codes, stacks->stacks[stack].alike_leaf,
+			codes_add(out_codes, stacks->stacks[stack].alike_leaf, stack,
 				  stacks->sampling.period_ns);
 	}
 	qsort(out_codes->at, out_codes->count, sizeof(out_codes->at[0]), compare_codes);

@@ -85,10 +85,11 @@ struct why_polls {
 #define WHY_CODES 8 /* places of one root that are kept */
 
 /*
- * Where a thread waited or worked: a place in code, and a stack that led there; of facts->stacks. The
- * place of work is the innermost frame.
+ * Where a thread waited or worked: a place in code, and the stack that led there for longest at once; of facts->stacks.
+ * The place of work is the innermost frame.
  */
 struct why_code {
+	uint32_t place; /* the first stack with it */
 	uint32_t stack;
 	bool is_work; /* as samples say */
 	uint64_t ns;
