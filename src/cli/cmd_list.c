@@ -15,6 +15,7 @@
 #include "cli/load.h"
 #include "cli/opts.h"
 #include "event/facts.h"
+#include "event/stacks.h"
 
 #define DEFAULT_TOP 50u
 
@@ -29,6 +30,7 @@ struct list_cmd {
 	uint64_t last;
 	const char *fields;
 	bool place;
+	bool stack;
 	const char *count_by;
 	uint32_t top;
 	bool json;
@@ -55,6 +57,8 @@ static const struct opt_spec list_options[] = {
 	  offsetof(struct list_cmd, state) },
 	{ "place", NULL, "Print the place of each event, for --from", opt_flag,
 	  offsetof(struct list_cmd, place) },
+	{ "stack", NULL, "Print the stack of the wait that a switch begins", opt_flag,
+	  offsetof(struct list_cmd, stack) },
 	{ "fields", "LIST", "Print these columns and fields", opt_string,
 	  offsetof(struct list_cmd, fields) },
 	{ "count-by", "LIST", "Count events by these columns and fields", opt_string,
@@ -119,11 +123,18 @@ static int seek_last(struct line_reader *reader, uint64_t count, uint64_t *out_m
 
 static int list(struct line_reader *reader, const struct list_cmd *cmd, struct err *err)
 {
-	struct list_print_opts opts = { cmd->fields, cmd->json, cmd->place, cmd->state };
+	struct list_print_opts opts = { cmd->fields, cmd->json, cmd->place, cmd->state, NULL };
 	struct list_print *print;
 	uint64_t skip = 0;
 	int rc;
 
+	if (cmd->stack) {
+		opts.stacks = line_reader_facts(reader)->stacks;
+		if (!opts.stacks || !opts.stacks->wait_count)
+			return err_set(err, -ENODATA,
+				       "the trace has no stacks of waits; record without "
+				       "--stack-min off");
+	}
 	if (cmd->count_by)
 		return list_count(reader, cmd->count_by, cmd->top ? cmd->top : DEFAULT_TOP,
 				  cmd->json, err);
@@ -152,6 +163,8 @@ static int list_check_usage(const struct list_cmd *cmd, struct err *err)
 	if (cmd->count_by && (cmd->fields || cmd->lines || cmd->last || cmd->place))
 		return err_set(err, -EINVAL,
 			       "--count-by excludes --fields, -n, --last and --place");
+	if (cmd->stack && (cmd->fields || cmd->count_by))
+		return err_set(err, -EINVAL, "--stack excludes --fields and --count-by");
 	if (cmd->lines && cmd->last)
 		return err_set(err, -EINVAL, "only one of -n and --last");
 	if (cmd->children && cmd->follow.count == 0)

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/outbuf.h"
+#include "cli/list_stack.h"
 #include "event/comms.h"
 #include "event/event.h"
 #include "fields/print.h"
@@ -265,6 +266,7 @@ static void put_usual(const struct list_print *print, struct list_scratch *scrat
 		outbuf_string(out, line->state);
 	}
 	outbuf_char(out, '\n');
+	list_stack_put(print->opts.stacks, list_stack_of(print->opts.stacks, line->event), out);
 }
 
 /* -------------------------------------------------------- the columns asked for */
@@ -439,6 +441,11 @@ static void put_json(const struct list_print *print, const struct value_context 
 		list_print_put_column(context, line, COLUMN_INSTANCE, "instance", out, &any);
 	if (print->opts.state)
 		list_print_put_column(context, line, COLUMN_STATE, "state", out, &any);
+	if (print->opts.stacks) {
+		put_key(out, "stack", &any);
+		list_stack_put_json(print->opts.stacks,
+				    list_stack_of(print->opts.stacks, line->event), out);
+	}
 	outbuf_put(out, "}\n", 2);
 }
 

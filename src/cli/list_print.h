@@ -14,6 +14,7 @@ struct err;
 struct list_print;
 struct list_scratch;
 struct outbuf;
+struct stacks;
 struct value_context;
 struct value_line;
 struct value_name;
@@ -23,6 +24,8 @@ struct list_print_opts {
 	bool json;
 	bool place; /* the usual columns and the place of the record */
 	bool state; /* and the control-flow stack */
+	const struct stacks
+		*stacks; /* and of a switch the stack of the wait that begins; NULL = not */
 };
 
 int list_print_new(const struct value_context *context, const struct list_print_opts *opts,

@@ -328,6 +328,29 @@ def planted(tap, folder):
            "a stripped one has addresses instead of names, and no name of another function", shares, wanted)
 
 
+def listed(tap, folder):
+    """Each switch that begins a wait has the stack of that one, in text and in JSON."""
+    program, trace = build(folder, "listed"), os.path.join(folder, "listed.holdup")
+    done = subprocess.run([HOLDUP, "record", "--sample", "off", "-o", trace, "--", program], capture_output=True, text=True, timeout=120, check=True)
+    with open(trace + "/trace.json", encoding="utf-8") as file:
+        words = ["--filter", "sched_switch and tid == %d" % json.load(file)["target_tid"], trace]
+    lines = [json.loads(line) for line in subprocess.run([HOLDUP, "list", "--stack", "--json", *words], capture_output=True, text=True,
+                                                         check=True).stdout.splitlines()]
+    took = dict.fromkeys(NAMES, 0)
+    for line, then in zip(lines, lines[1:]):
+        for frame in line["stack"] or []:
+            if frame["function"] in took:
+                took[frame["function"]] += then["time_ns"] - line["time_ns"]
+    wanted = shares_of(done.stderr)
+    shares = {name: ns / sum(took.values()) for name, ns in took.items() if ns}
+    tap.ok(shares.keys() == wanted.keys() and all(abs(shares[name] - wanted[name]) < 0.1 for name in shares),
+           "list --stack: from switch to switch the functions have their shares", shares, wanted, lines[:2])
+    text = subprocess.run([HOLDUP, "list", "--stack", *words], capture_output=True, text=True, check=True).stdout
+    tap.ok(all("> %s (" % name in text for name in wanted) and text.count("\n") > 5 * len(lines), "and their frames are lines", text[:2000])
+    done = subprocess.run([HOLDUP, "list", "--stack", "--count-by", "event", trace], capture_output=True, text=True, check=False)
+    tap.ok(done.returncode == 2 and "--stack" in done.stderr, "counts have no stacks", done.stderr)
+
+
 def inlined(tap, folder):
     """wait_first becomes a part of main, and stands in the stack as before."""
     source = THREE.replace("__attribute__((noinline)) void", "__attribute__((always_inline)) static inline void").replace(
@@ -538,7 +561,7 @@ def bits_32(tap, folder):
 def main():
     kernel.need("gcc")
     tap = kernel.Tap()
-    for test in (planted, inlined, of_cpp, small_debug, linked_debug, hung, ended, switched_off, python_ends, deep, bits_32, parts):
+    for test in (planted, listed, inlined, of_cpp, small_debug, linked_debug, hung, ended, switched_off, python_ends, deep, bits_32, parts):
         test(tap, os.getcwd())
     tap.end()
 
