@@ -21,6 +21,25 @@
 #define HOPS_MAX  6   /* of a line */
 #define ROOTS_MAX 3   /* of a list of what a chain ends in */
 
+/* Does the call give something away, and wait for whoever takes it? */
+static bool is_output(const char *call)
+{
+	static const char *const calls[] = {
+		"write",    "writev",
+		"pwrite64", "pwritev",
+		"pwritev2", "send",
+		"sendto",   "sendmsg",
+		"sendmmsg", "sendfile",
+		"msgsnd",   "mq_timedsend",
+		"vmsplice", "mq_timedsend_time64",
+	};
+	bool found = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
+		found |= strcmp(call, calls[i]) == 0;
+	return found;
+}
+
 /* "runs", "sleeps for a time": of a thread that a chain ends in, or of the thread itself. */
 static const char *kind_words(const struct stuck_thread *thread)
 {
@@ -40,7 +59,8 @@ static const char *kind_words(const struct stuck_thread *thread)
 	case STUCK_FROZEN:
 		return "is frozen by its cgroup";
 	case STUCK_OUTSIDE:
-		return "waits for input from outside";
+		return is_output(thread->in) ? "waits until somebody outside takes its output"
+					     : "waits for input from outside";
 	case STUCK_UNOWNED:
 		return "waits for an object without a known owner";
 	case STUCK_EXITED:

@@ -114,6 +114,34 @@ static size_t lines_with(const char *text, const char *word)
 	return count;
 }
 
+/* Who writes waits for a reader, and not for input. */
+static void output_is_no_input(void **unused)
+{
+	static const char *const calls[][2] = {
+		{ "mq_timedsend", "waits until somebody outside takes its output" },
+		{ "write", "waits until somebody outside takes its output" },
+		{ "read", "waits for input from outside" },
+		{ "accept4", "waits for input from outside" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		struct stuck *stuck = xcalloc(1, sizeof(*stuck));
+		AUTO_FREE char *text = NULL;
+		size_t bytes;
+		FILE *out = open_memstream(&text, &bytes);
+
+		stuck->threads = xcalloc(1, sizeof(*stuck->threads));
+		add(stuck, 1, 0, false);
+		stuck->threads[0].kind = STUCK_OUTSIDE;
+		snprintf(stuck->threads[0].in, sizeof(stuck->threads[0].in), "%s", calls[i][0]);
+		graph_run(stuck);
+		report_stuck_text(out, &(struct report_stuck){ .stuck = stuck, .all = true });
+		(void)fclose(out);
+		assert_non_null(strstr(text, calls[i][1]));
+		stuck_free(stuck);
+	}
+}
+
 /* Traces have the names: each is one, and has its words. */
 static void each_how_has_a_name_and_words(void **unused)
 {
@@ -207,6 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_known_is_said),
 		cmocka_unit_test(what_is_inferred_anywhere_says_so),
+		cmocka_unit_test(output_is_no_input),
 		cmocka_unit_test(each_how_has_a_name_and_words),
 		cmocka_unit_test(who_waits_alike_is_one_line),
 		cmocka_unit_test(who_runs_of_several_is_said_and_that_others_could_end_it),
