@@ -232,7 +232,7 @@ struct why_codes code_result(const struct code_part *parts, size_t count)
 	for (size_t i = 0; i < count && i < PLACES_MAX; i++) {
 		all[i] = (struct why_code){ .place = parts[i].place & ~CODE_WORK,
 					    .stack = parts[i].stack,
-					    .is_work = parts[i].place & CODE_WORK,
+					    .is_work = (parts[i].place & CODE_WORK) != 0,
 					    .ns = parts[i].ns };
 		codes.seen_ns += parts[i].ns;
 	}

@@ -90,8 +90,8 @@ struct why_polls {
  */
 struct why_code {
 	uint32_t place; /* the first stack with it */
-	uint32_t stack;
-	bool is_work; /* as samples say */
+	uint32_t stack : 31;
+	uint32_t is_work : 1; /* as samples say */
 	uint64_t ns;
 };
 
