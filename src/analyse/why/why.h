@@ -82,7 +82,7 @@ struct why_polls {
 	bool found_alive; /* without an error: what the call looked for is a process, still there */
 };
 
-#define WHY_CODES 8 /* places of one root that are kept */
+#define WHY_CODES 5 /* places of one root that are kept */
 
 /*
  * Where a thread waited or worked: a place in code, and the stack that led there for longest at once; of facts->stacks.
