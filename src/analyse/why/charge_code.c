@@ -24,12 +24,7 @@ uint32_t code_of_wait(const struct query *query, uint32_t slot, const struct wai
 	return stacks_find(stacks, query->tl->threads[slot]->tid, wait->begin_ns, end_ns);
 }
 
-struct code_list {
-	struct code_part **parts;
-	size_t *count, *cap;
-};
-
-static void code_add(const struct code_list *list, uint32_t place, uint32_t stack, uint64_t ns)
+void code_add(const struct code_list *list, uint32_t place, uint32_t stack, uint64_t ns)
 {
 	struct code_part *part;
 	size_t i = 0;

@@ -132,6 +132,12 @@ void told_wait(struct query *query, struct node *node, uint32_t slot, const stru
  */
 #define CODE_WORK (1u << 31)
 
+struct code_list {
+	struct code_part **parts;
+	size_t *count, *cap;
+};
+
+void code_add(const struct code_list *list, uint32_t place, uint32_t stack, uint64_t ns);
 uint32_t code_of_wait(const struct query *query, uint32_t slot, const struct wait *wait);
 void code_root(const struct query *query, struct root *root, uint32_t stack,
 	       uint64_t ns); /* of the target's wait */

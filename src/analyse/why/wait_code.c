@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
+#include "analyse/why/charge_int.h"
 #include "analyse/why/why.h"
-#include "base/sorting.h"
 #include "event/stacks.h"
 
 void wait_code(const struct stacks *stacks, const struct why_wait *wait,
@@ -23,26 +23,13 @@ void wait_code(const struct stacks *stacks, const struct why_wait *wait,
 	out_codes->seen_ns = ns;
 }
 
-static void codes_add(struct why_codes *codes, uint32_t place, uint32_t stack, uint64_t ns)
-{
-	uint32_t i = 0;
-
-	codes->seen_ns += ns;
-	while (i < codes->count && codes->at[i].place != place)
-		i++;
-	if (i == WHY_CODES)
-		return;
-	if (i == codes->count)
-		codes->at[codes->count++] = (struct why_code){ place, stack, true, 0 };
-	codes->at[i].ns += ns;
-}
-
-ORDER_FUNCTION(compare_codes, struct why_code, ORDER_DOWN(ns), ORDER_UP(place));
-
 void wait_waker_code(const struct stacks *stacks, const struct why_wait *wait,
 		     struct why_codes *out_codes)
 {
 	int32_t tid = wait->woken_by.tid;
+	struct code_part *parts = NULL;
+	size_t count = 0, cap = 0;
+	const struct code_list list = { &parts, &count, &cap };
 
 	*out_codes = (struct why_codes){ 0 };
 	if (!stacks || !tid || tid == wait->who.tid)
@@ -54,8 +41,9 @@ void wait_waker_code(const struct stacks *stacks, const struct why_wait *wait,
 		uint32_t stack = stacks->samples[i].stack;
 
 		if (stacks->stacks[stack].count)
-			codes_add(out_codes, stacks->stacks[stack].alike_leaf, stack,
-				  stacks->sampling.period_ns);
+			code_add(&list, stacks->stacks[stack].alike_leaf | CODE_WORK, stack,
+				 stacks->sampling.period_ns);
 	}
-	qsort(out_codes->at, out_codes->count, sizeof(out_codes->at[0]), compare_codes);
+	*out_codes = code_result(parts, count);
+	free(parts);
 }
