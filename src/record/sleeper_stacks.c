@@ -85,6 +85,7 @@ static void sleeper_read(int fd, struct stacks *stacks)
 
 	if (text && pread(fd, text, (size_t)bytes, 0) == bytes)
 		(void)stack_file_parse(text, stacks, &bad);
+	stacks_finish(stacks);
 }
 
 int sleeper_stacks_take(const struct sleeper *sleepers, size_t count, int wait_ms,

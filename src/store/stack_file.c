@@ -278,7 +278,6 @@ int stack_file_parse(char *text, struct stacks *stacks, size_t *out_bad)
 		next = next ? (*next = '\0', next + 1) : strchr(line, '\0');
 		bad += !stack_read_line(line, stacks);
 	}
-	stacks_finish(stacks);
 	*out_bad = bad;
 	return 0;
 }

@@ -43,7 +43,7 @@ void stack_file_sample(FILE *out, const struct stack_sample *sample);
 void stack_file_futex(FILE *out, const struct stack_futex *futex);
 
 /*
- * Read a file into 'stacks' (zeroed before) and finish them. Lines that are none are left out;
+ * Read a file into 'stacks' (zeroed before); stacks_finish() is left to the caller. Lines that are none are left out;
  * *out_bad is how many. Returns 0, or a negative errno with err filled: -ENOENT, other as open(2),
  * -EBADMSG = it is no such file. Free the stacks in any case.
  */

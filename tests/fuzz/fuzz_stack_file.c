@@ -52,7 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	if (stack_file_read(path, &stacks, &bad, &err) < 0)
 		assert(err.text[0]);
 	else
-		ask(&stacks);
+		stacks_finish(&stacks);
+	ask(&stacks);
 	stacks_fini(&stacks);
 	return 0;
 }

@@ -65,6 +65,7 @@ static void what_is_written_is_read(void **unused)
 						     .name = "/dev/shm/x+0x40" });
 	fclose(out);
 	assert_int_equal(stack_file_read(PATH, &stacks, &bad, &err), 0);
+	stacks_finish(&stacks);
 	assert_int_equal(bad, 0);
 	assert_int_equal(stacks.frame_count, 2);
 	assert_string_equal(stacks.frames[0].function, "load?file?");
@@ -124,6 +125,7 @@ static void a_damaged_line_moves_no_name_to_another_frame(void **unused)
 		   "L\t1\t7f00\t0\t9\tp\t\t\t1\n"
 		   "W\t1\t4\t5");
 	assert_int_equal(stack_file_read(PATH, &stacks, &bad, &err), 0);
+	stacks_finish(&stacks);
 	assert_int_equal(bad, 11);
 	assert_int_equal(stacks.futex_count, 1);
 	assert_int_equal(stacks.sample_count, 0);
