@@ -131,8 +131,10 @@ static const char *const waiting_modules[] = { "libc.so.", "libc-2.",	 "ld-linux
 					       "ld-2.",	   "libpthread", "librt.",
 					       "ld-musl",  "libc.musl",	 "[vdso]" };
 
-/* The same of the languages' own libraries. */
-static const char *const language_modules[] = { "libstdc++.so", "libc++.so", "libc++abi.so" };
+/* The same of the languages' own libraries: C++, OpenMP, Fortran, Ada. */
+static const char *const language_modules[] = { "libstdc++.so",	  "libc++.so", "libc++abi.so",
+						"libgomp.so",	  "libomp.so", "libiomp5.so",
+						"libgfortran.so", "libgnat-",  "libgnarl-" };
 
 /* The C library's, in a program that it is a part of, and those that stand before it; a prefix where it ends in '*'. */
 static const char *const c_functions[] = {
