@@ -21,11 +21,15 @@ static const char *stacks_keep(struct stacks *stacks, const char *text)
 
 void stacks_add_frame(struct stacks *stacks, const struct stack_frame *frame)
 {
-	struct stack_frame *kept;
-
 	stacks->frames = vec_room(stacks->frames, stacks->frame_count, &stacks->frame_cap,
 				  sizeof(*stacks->frames));
-	kept = &stacks->frames[stacks->frame_count++];
+	stacks_set_frame(stacks, stacks->frame_count++, frame);
+}
+
+void stacks_set_frame(struct stacks *stacks, size_t number, const struct stack_frame *frame)
+{
+	struct stack_frame *kept = &stacks->frames[number];
+
 	*kept = *frame;
 	kept->function = stacks_keep(stacks, frame->function);
 	kept->signature = stacks_keep(stacks, frame->signature);
