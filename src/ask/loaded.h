@@ -16,6 +16,7 @@
 
 struct err;
 struct facts;
+struct stacks;
 struct timeline;
 struct trace;
 
@@ -49,6 +50,11 @@ struct load_opts {
 	void (*waiting)(void *context, const char *dir);
 	/* Called once that is over, whether or not it was called before. May be NULL. */
 	void (*over)(void *context);
+	/*
+	 * Called once for code that another tracer left as addresses in files: give it names. May be NULL; names are looked up with
+	 * libdw, so only where the process is nothing but a reader.
+	 */
+	void (*code)(struct stacks *stacks);
 	void *context;
 };
 

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/code_names.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/reading.h"
@@ -51,9 +52,11 @@ int load_begin(const char *path, struct err *err)
 
 struct load_opts load_opts_shown(uint32_t flags)
 {
-	return (struct load_opts){
-		.flags = flags, .progress = say_read, .waiting = say_waiting, .over = clear
-	};
+	return (struct load_opts){ .flags = flags,
+				   .code = code_names_add,
+				   .progress = say_read,
+				   .waiting = say_waiting,
+				   .over = clear };
 }
 
 int load_trace(const char *path, uint32_t flags, struct loaded *out_loaded, struct err *err)

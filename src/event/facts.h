@@ -207,6 +207,7 @@ struct facts {
 	struct fact_step *steps; /* in order of time */
 	size_t step_count;
 	struct stacks *stacks; /* owned; where threads waited; NULL = not recorded */
+	bool stacks_of_others; /* another tracer's: places in files, without names */
 	struct fact_cpu *cpus; /* index = CPU */
 	size_t cpu_count;
 	/*

@@ -21,11 +21,15 @@ static const char *stacks_keep(struct stacks *stacks, const char *text)
 
 void stacks_add_frame(struct stacks *stacks, const struct stack_frame *frame)
 {
-	struct stack_frame *kept;
-
 	stacks->frames = vec_room(stacks->frames, stacks->frame_count, &stacks->frame_cap,
 				  sizeof(*stacks->frames));
-	kept = &stacks->frames[stacks->frame_count++];
+	stacks_set_frame(stacks, stacks->frame_count++, frame);
+}
+
+void stacks_set_frame(struct stacks *stacks, size_t number, const struct stack_frame *frame)
+{
+	struct stack_frame *kept = &stacks->frames[number];
+
 	*kept = *frame;
 	kept->function = stacks_keep(stacks, frame->function);
 	kept->signature = stacks_keep(stacks, frame->signature);
@@ -131,8 +135,10 @@ static const char *const waiting_modules[] = { "libc.so.", "libc-2.",	 "ld-linux
 					       "ld-2.",	   "libpthread", "librt.",
 					       "ld-musl",  "libc.musl",	 "[vdso]" };
 
-/* The same of the languages' own libraries. */
-static const char *const language_modules[] = { "libstdc++.so", "libc++.so", "libc++abi.so" };
+/* The same of the languages' own libraries: C++, OpenMP, Fortran, Ada. */
+static const char *const language_modules[] = { "libstdc++.so",	  "libc++.so", "libc++abi.so",
+						"libgomp.so",	  "libomp.so", "libiomp5.so",
+						"libgfortran.so", "libgnat-",  "libgnarl-" };
 
 /* The C library's, in a program that it is a part of, and those that stand before it; a prefix where it ends in '*'. */
 static const char *const c_functions[] = {

@@ -114,6 +114,8 @@ struct stacks {
 
 /* The five of them for who fills it: each copies what it is given. */
 void stacks_add_frame(struct stacks *stacks, const struct stack_frame *frame);
+/* The same in the place of one that is there. */
+void stacks_set_frame(struct stacks *stacks, size_t number, const struct stack_frame *frame);
 /* Frames that are there already. Returns false, and adds nothing, when one is not. */
 bool stacks_add_stack(struct stacks *stacks, const uint32_t *frames, size_t count, const char *end);
 void stacks_add_wait(struct stacks *stacks, const struct stack_wait *wait);

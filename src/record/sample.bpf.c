@@ -134,6 +134,8 @@ int on_tick(void *ctx)
 	raw->begin_ns = now_ns;
 	raw->end_ns = now_ns;
 	raw->flags = RAW_STACK_SAMPLE;
+	if (BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
+		raw->flags |= RAW_STACK_EXEC;
 	put_kernel(raw, ctx);
 	if (task->mm)
 		put_user(raw, task);

@@ -530,6 +530,10 @@ static size_t walk_user(struct namer *namer, uint32_t *frames, const char **out_
 	*out_end = no_walk;
 	if (!namer->unwinder || raw->flags & RAW_STACK_NO_USER)
 		return 0;
+	if (!namer->map_count) { /* it had ended when it was to be asked */
+		*out_end = "it is not known which files its process had mapped";
+		return 0;
+	}
 	start.reg_count = put_regs(namer, raw, values);
 	if (start.reg_count != unwinder_reg_count(namer->unwinder)) {
 		*out_end = no_walk ? no_walk : other_code(raw);
@@ -539,6 +543,11 @@ static size_t walk_user(struct namer *namer, uint32_t *frames, const char **out_
 			      out_end);
 	if (no_walk)
 		*out_end = no_walk;
+	/* The registers are those of one program, and the files may be those of the other. */
+	if (raw->flags & RAW_STACK_EXEC && *out_end) {
+		*out_end = "one program took the place of another";
+		return 0;
+	}
 	return put_frames(namer, found, count, !*out_end, frames);
 }
 

@@ -856,6 +856,7 @@ static void begin_names(struct wait_stacks *stacks, int kernel_fd, uint64_t sinc
 	note_samples(stacks, manifest);
 	note_images(age, manifest);
 	(void)stack_names_end(&stacks->naming, &why); /* of an earlier snapshot */
+	jit_files_last(age->jit_files);
 	if (stack_names_begin(&from, &stacks->sampling, kernel_fd, &stacks->naming, &why) < 0)
 		manifest_add_missing(manifest, "code of running and waiting threads", why.text);
 }

@@ -277,6 +277,30 @@ static void jit_split_python(char *text, struct jit_name *name)
 	name->file = place[1] ? place + 1 : NULL;
 }
 
+/*
+ * HotSpot: "void shop.Cart.add(int, java.lang.String)" is shop.Cart.add; of perf-map-agent "Lshop/Cart;::add". What else they
+ * tell of ("Interpreter", "StubRoutines (1)") has no class.
+ */
+static void jit_split_java(char *text, struct jit_name *name)
+{
+	char *arguments = strchr(text, '('), *type = strchr(text, ' '), *end = strstr(text, ";::");
+
+	if (text[0] == 'L' && end && end[3] && !type) {
+		for (char *at = text; at < end; at++)
+			*at = *at == '/' ? '.' : *at;
+		*end = '.';
+		memmove(end + 1, end + 3, strlen(end + 3) + 1);
+		name->function = text + 1;
+		return;
+	}
+	if (!arguments || !type || type > arguments || !strchr(arguments, ')') ||
+	    !memchr(type, '.', (size_t)(arguments - type)) ||
+	    memchr(type + 1, ' ', (size_t)(arguments - type - 1)))
+		return;
+	*arguments = '\0';
+	name->function = type + 1;
+}
+
 bool jit_names_find(struct jit_names *names, uint64_t address, struct jit_name *out_name)
 {
 	const struct jit_entry *entry = jit_entry_of(names, address);
@@ -289,8 +313,8 @@ bool jit_names_find(struct jit_names *names, uint64_t address, struct jit_name *
 	name.function = names->found;
 	if (strncmp(names->found, "py::", 4) == 0)
 		jit_split_python(names->found, &name);
-	else
-		(void)jit_split_v8(names->found, &name);
+	else if (!jit_split_v8(names->found, &name))
+		jit_split_java(names->found, &name);
 	*out_name = name;
 	return true;
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -681,6 +682,27 @@ size_t unwind_names_find(struct unwind_names *names, uint64_t address,
 		return 1;
 	unwind_line(unit, pc - bias, out_name);
 	return unwind_inlined(names, unit, pc - bias, out_names);
+}
+
+bool unwind_names_address(struct unwind_names *names, uint64_t offset, uint64_t *out_address)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(names->module, &bias);
+	size_t count = 0;
+
+	if (!elf || elf_getphdrnum(elf, &count) != 0)
+		return false;
+	for (size_t i = 0; i < count && i < INT_MAX; i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
+		    !(header.p_flags & PF_X) || offset < header.p_offset ||
+		    offset - header.p_offset >= header.p_filesz)
+			continue;
+		*out_address = header.p_vaddr + (offset - header.p_offset);
+		return true;
+	}
+	return false;
 }
 
 void unwind_names_free(struct unwind_names *names)

@@ -99,6 +99,9 @@ struct unwind_names *unwind_names_new(int fd, const char *path);
 size_t unwind_names_find(struct unwind_names *names, uint64_t address,
 			 struct unwind_name out_names[UNWIND_INLINED_MAX + 1]);
 
+/* The address of what stands at an offset of the file, and is loaded as code; false = nothing is. */
+bool unwind_names_address(struct unwind_names *names, uint64_t offset, uint64_t *out_address);
+
 void unwind_names_free(struct unwind_names *names); /* NULL is fine */
 
 /* Registers of this machine: how many of struct unwind_start there are; 0 = it is not known. */

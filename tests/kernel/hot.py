@@ -36,29 +36,10 @@ static double work(int which, double seconds)
 	while (cpu() - from < seconds) works[which](500000);
 	return cpu() - from;
 }
-/* The parent waits for one child that works a little; another one works all the time. */
-static int pipeline(void)
-{
-	int pipes[2];
-	char c;
-	pid_t busy;
-	if (pipe(pipes)) return 1;
-	busy = fork();
-	if (!busy) { work(0, 60); _exit(0); }
-	if (!fork()) {
-		for (int i = 0; i < 20; i++) { work(1, 0.01); if (write(pipes[1], "x", 1) != 1) return 1; }
-		_exit(0);
-	}
-	for (int i = 0; i < 20; i++) if (read(pipes[0], &c, 1) != 1) return 1;
-	kill(busy, 9);
-	while (wait(NULL) > 0) ;
-	return 0;
-}
-int main(int argc, char **argv)
+int main(void)
 {
 	static const double seconds[] = { 0.06, 0.03, 0.01 };
 	double took[3] = { 0 };
-	if (argc > 1 && strcmp(argv[1], "pipeline") == 0) return pipeline();
 	for (int i = 0; i < 21; i++) took[i % 3] += work(i % 3, seconds[i % 3]);
 	fprintf(stderr, "%f %f %f\n", took[0], took[1], took[2]);
 	return 0;
@@ -114,18 +95,28 @@ def planted(tap, folder):
 
 def of_the_verdict(tap, folder):
     """The busiest function is not on the path."""
-    trace = os.path.join(folder, "pipeline.holdup")
-    why, _ = record(trace, build(folder, "pipeline"), "pipeline")
+    trace = os.path.join(folder, "stages.holdup")
+    why, _ = record(trace, os.path.join(kernel.EXAMPLES, "three-stages"), "--truth", os.path.join(folder, "truth.json"))
     everything, path = hot(trace), hot(trace, "--of-verdict")
-    tap.ok(rows(everything)["work_first"]["samples"] > 0, "the busy child is sampled", everything["functions"][:2])
+    tap.ok(rows(everything)["index_all"]["samples"] > 0, "what nobody waits for is sampled", everything["functions"][:2])
     on_path = rows(path)
-    second = on_path.get("work_second", {"self_ns": 0})["self_ns"]
-    first = on_path.get("work_first", {"self_ns": 0})["self_ns"]
-    tap.ok(second > 0.8 * path["total_ns"] and first < 0.05 * path["total_ns"], "of the verdict is the one that is waited for", first, second,
+    parse, index = (on_path.get(name, {"total_ns": 0})["total_ns"] for name in ("parse_chunk", "index_all"))
+    tap.ok(parse > 0.8 * path["total_ns"] and index < 0.05 * path["total_ns"], "of the verdict is the one that is waited for", parse, index,
            path["total_ns"], why["verdict"][:2])
-    chain = why["chain"]
-    tap.ok(chain and chain[0]["waker_code"] and chain[0]["waker_code"][0]["function"] in ("work_second", "work_first"),
-           "the hop says what the waker was at", chain[:1])
+    worked = next((row for row in why["verdict"] if row["kind"] == "other_thread" and row["who"]["comm"] == "parser"), None)
+    places = [place["function"] for place in worked["code"]]
+    tap.ok("parse_chunk" in places and "index_all" not in places, "the verdict says in which function that works", worked)
+
+
+def while_programs_begin(tap, folder):
+    """Within execve() the registers are of one program, and the files of the other."""
+    trace = os.path.join(folder, "begins.holdup")
+    subprocess.run([HOLDUP, "record", "--sample", "4000", "-o", trace, "--", "sh", "-c", "for i in $(seq 60); do /bin/true; done; :"],
+                   capture_output=True, timeout=120, check=True)
+    report = hot(trace)
+    tap.ok(report["samples"] > 60, "it is sampled while programs begin", report["samples"])
+    tap.ok(not any(row["module"] == "[jit]" for row in report["functions"]), "no code was made at run time",
+           [row for row in report["functions"] if row["module"] == "[jit]"])
 
 
 def switched_off(tap, folder):
@@ -144,7 +135,7 @@ def switched_off(tap, folder):
 def main():
     kernel.need("gcc")
     tap = kernel.Tap()
-    for test in (planted, of_the_verdict, switched_off):
+    for test in (planted, of_the_verdict, while_programs_begin, switched_off):
         test(tap, os.getcwd())
     tap.end()
 

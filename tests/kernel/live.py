@@ -36,6 +36,7 @@ lock-then-disk
 fifo-preempts
 two-hogs
 tcp-server-sleeps
+three-stages
 tcp-server-sleeps --compute
 fault-storm
 poll-loop

@@ -1,6 +1,7 @@
 /* features.c - features, one function for each kind. */
 #include "read/perf/features.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,10 @@
 #include "event/facts.h"
 #include "read/perf/file.h"
 
-#define MAX_WORDS 4096u
+#define MAX_WORDS      4096u
+#define BUILD_ID_BYTES 20u
+#define ID_PATH_AT     36u /* header, process, id */
+#define ID_HAS_SIZE    (1u << 15)
 
 struct feature {
 	struct perf_file *file;
@@ -139,6 +143,42 @@ static void read_pmus(struct feature *feature)
 	}
 }
 
+/*
+ * Of the files that samples were in: a record each, with the process, 24 bytes of which the first ones are the id, and the path.
+ * How many, a bit says that it is told; else it is a SHA-1.
+ */
+static void read_build_ids(struct feature *feature)
+{
+	struct formats *ids = &feature->file->build_ids;
+
+	while (feature->bytes.at < feature->bytes.end && ids->count < MAX_WORDS) {
+		uint32_t type = perf_take_u32(&feature->bytes),
+			 sizes = perf_take_u32(&feature->bytes);
+		const bool swap = feature->file->swap;
+		uint32_t misc = swap ? sizes >> 16 : sizes & 0xffff;
+		uint32_t bytes = swap ? sizes & 0xffff : sizes >> 16, id_bytes = BUILD_ID_BYTES;
+		const uint8_t *body =
+			bytes > ID_PATH_AT ? perf_take(&feature->bytes, bytes - 8) : NULL;
+		char digits[2 * BUILD_ID_BYTES + 1] = "";
+
+		(void)type;
+		if (!body) {
+			feature->bytes.bad = true;
+			return;
+		}
+		if (misc & ID_HAS_SIZE && body[24] && body[24] < BUILD_ID_BYTES)
+			id_bytes = body[24];
+		for (uint32_t i = 0; i < id_bytes; i++)
+			snprintf(digits + (size_t)2 * i, 3, "%02x", body[4 + i]);
+		ids->sections =
+			vec_room(ids->sections, ids->count, &ids->cap, sizeof(*ids->sections));
+		ids->sections[ids->count++] =
+			(struct format_section){ xstrndup((const char *)body + ID_PATH_AT - 8,
+							  bytes - ID_PATH_AT),
+						 xstrdup(digits), strlen(digits) };
+	}
+}
+
 static void read_times(struct feature *feature)
 {
 	feature->file->first_ns = perf_take_u64(&feature->bytes);
@@ -164,6 +204,7 @@ static const struct {
 	void (*read)(struct feature *feature);
 } features[] = {
 	{ PERF_FEATURE_TRACING_DATA, "TRACING_DATA", read_tracing },
+	{ PERF_FEATURE_BUILD_ID, "BUILD_ID", read_build_ids },
 	{ PERF_FEATURE_HOSTNAME, "HOSTNAME", read_host },
 	{ PERF_FEATURE_OSRELEASE, "OSRELEASE", read_release },
 	{ PERF_FEATURE_VERSION, "VERSION", perf_features_read_version },

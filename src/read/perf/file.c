@@ -40,6 +40,7 @@ void perf_file_fini(struct perf_file *file)
 	perf_attrs_fini(&file->attrs);
 	formats_fini(&file->formats);
 	formats_fini(&file->pmus);
+	formats_fini(&file->build_ids);
 	for (size_t i = 0; i < file->word_count; i++)
 		free(file->words[i]);
 	free(file->words);

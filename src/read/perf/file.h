@@ -41,6 +41,7 @@ struct perf_file {
 	struct perf_tracing tracing;
 	bool has_tracing;
 	struct formats pmus;	    /* owned; name: number of the PMU, as a text */
+	struct formats build_ids;   /* owned; name: path of a file, text: hexadecimal */
 	int32_t clockid;	    /* of CLOCK_DATA; -1 = none */
 	uint64_t first_ns, last_ns; /* as a feature told; 0 = not */
 	char **words;		    /* owned; perf's own command line */

@@ -13,6 +13,7 @@
 #include "read/perf/dump.h"
 #include "read/perf/features.h"
 #include "read/perf/file.h"
+#include "read/perf/stacks.h"
 #include "read/perf/unzip.h"
 #include "store/formats.h"
 
@@ -249,6 +250,7 @@ static void perf_scan_take_other(struct perf_scan *scan, const struct perf_recor
 		scan->untimed++;
 	} else {
 		perf_dump_take(scan, record, attr);
+		perf_stacks_take(scan, record, attr, where);
 	}
 }
 
@@ -339,6 +341,8 @@ static void kernel_record(struct perf_scan *scan, const struct perf_record *reco
 				    &where);
 	else if (record->type == PERF_COMM)
 		perf_dump_live(scan, record, attr, where.time_ns);
+	if (scan->wants_stacks)
+		perf_stacks_take(scan, record, attr, &where);
 	add_record(scan, place, &where);
 	count_record(scan, record, &where);
 }
@@ -423,6 +427,7 @@ static void tool_record(struct perf_scan *scan, const struct perf_record *record
 			facts_note_damage(scan->file->facts,
 					  "byte %llu: what should be an event's attribute is none",
 					  (unsigned long long)place.offset);
+		scan->wants_stacks = perf_stacks_wants(scan);
 		break;
 	case PERF_HEADER_TRACING_DATA:
 		tracing_record(scan, record, place);
@@ -548,7 +553,7 @@ static size_t take_records(struct pass *pass, const uint8_t *data, size_t bytes,
 			if (scan->skip)
 				break;
 		}
-		if (scan->current != SIZE_MAX)
+		if (scan->current != SIZE_MAX && !scan->wants_stacks)
 			at += perf_scan_take_samples(
 				scan, data + at, bytes - at,
 				&(struct perf_extent){ .offset = offset + at,
@@ -678,6 +683,8 @@ int perf_scan_run(struct perf_scan *scan, struct perf_file *file, struct err *er
 	scan->may_keep = KEPT_AT_LEAST + bytes / KEPT_EACH;
 	if (scan->may_keep > MAX_KEPT)
 		scan->may_keep = MAX_KEPT;
+	scan->stacks = perf_stacks_new();
+	scan->wants_stacks = perf_stacks_wants(scan);
 	perf_attrs_settle(&file->attrs);
 	for (size_t i = 0; i < parts; i++)
 		scan_part(scan, i, room);
@@ -689,6 +696,7 @@ int perf_scan_run(struct perf_scan *scan, struct perf_file *file, struct err *er
 	check_attrs(file);
 	check_stream_end(scan);
 	perf_dump_end(scan);
+	perf_stacks_end(scan);
 	return 0;
 }
 
@@ -706,6 +714,7 @@ void perf_scan_fini(struct perf_scan *scan)
 	free(scan->cpu_lost);
 	free(scan->cpu_summed);
 	free(scan->tail);
+	perf_stacks_free(scan->stacks);
 	map_fini(&scan->holes);
 	map_fini(&scan->threads);
 }

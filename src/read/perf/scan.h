@@ -25,6 +25,7 @@
 struct err;
 struct event;
 struct perf_file;
+struct perf_stacks;
 
 struct perf_extent {
 	uint64_t first_ns;
@@ -62,7 +63,10 @@ struct perf_scan {
 	uint64_t untimed;	/* samples without a time */
 	uint64_t unplaced;	/* samples of which nothing tells the CPU */
 
+	struct perf_stacks *stacks; /* owned; call chains */
+
 	/* The rest is of the pass itself. */
+	bool wants_stacks;
 	size_t current;	       /* chain that the last record went to; SIZE_MAX = none */
 	uint16_t cpu;	       /* of the last record */
 	uint64_t skip;	       /* bytes before the next record */

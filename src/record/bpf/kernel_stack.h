@@ -48,6 +48,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	__u64 start_time;
 	__u64 self_exec_id;
+	unsigned int in_execve : 1;
 	struct thread_struct thread;
 };
 

@@ -34,6 +34,8 @@
 #define RAW_STACK_LEAN	 1024 /* no stack: the end of its call is not seen */
 #define RAW_STACK_KNOWN	 4096 /* OPEN: such a one was told of before */
 #define RAW_STACK_EITHER 8192 /* whether it was in 32-bit code is not known */
+#define RAW_STACK_EXEC \
+	16384 /* SAMPLE: within execve(), where one program takes the place of another */
 #define RAW_STACK_LOOKED 2048 /* OPEN: it may go on for long; LEAN: such a one is over */
 
 /* Of the registers: the stack pointer and the program counter. */

@@ -184,7 +184,21 @@ static void the_place_is_behind_the_languages_own_libraries(void **unused)
 						       { NULL, "libstdc++.so.6" },
 						       { "start_thread", "libc.so.6" } };
 
+	static const char *const team[][2] = { { "syscall", "libc.so.6" },
+					       { NULL, "libgomp.so.1.0.0" },
+					       { "GOMP_parallel", "libgomp.so.1.0.0" },
+					       { "solve", "prog" } };
+	static const char *const fortran[][2] = { { "wait4", "libc.so.6" },
+						  { NULL, "libgfortran.so.5.0.0" },
+						  { "inner_wait.0", "prog" } };
+	static const char *const idle_worker[][2] = { { "syscall", "libc.so.6" },
+						      { NULL, "libgomp.so.1.0.0" },
+						      { "start_thread", "libc.so.6" } };
+
 	assert_int_equal(place_of(5, guard), 4);
+	assert_int_equal(place_of(4, team), 3);
+	assert_int_equal(place_of(3, fortran), 2);
+	assert_int_equal(place_of(3, idle_worker), 1);
 	assert_int_equal(place_of(4, stream), 3);
 	assert_int_equal(place_of(5, rust), 3);
 	assert_int_equal(place_of(2, other_trait), 1);

@@ -165,6 +165,30 @@ static inline void put_clock(struct made *made, uint64_t time_ns, uint32_t cpu, 
 	end_record(made, start);
 }
 
+/* Code of a file, with a build-id of four bytes where 'has_id'. */
+static inline void put_map(struct made *made, uint64_t time_ns, uint32_t tid, uint64_t start_at,
+			   const char *path, bool has_id)
+{
+	size_t start = begin_record(made, PERF_MMAP2, (uint16_t)(2 | (has_id ? 1 << 14 : 0)));
+
+	put4(made, tid);
+	put4(made, tid);
+	put8(made, start_at);
+	put8(made, 0x1000);
+	put8(made, 0x3000);
+	if (has_id)
+		put_bytes(made, "\4\0\0\0\xab\xcd\xef\1", 8);
+	else
+		put8(made, 0);
+	put8(made, 0);
+	put8(made, 0);
+	put4(made, 5); /* read, execute */
+	put4(made, 2);
+	put_name(made, path);
+	put_tail(made, tid, time_ns, 0);
+	end_record(made, start);
+}
+
 static inline void put_comm(struct made *made, uint64_t time_ns, uint32_t tid, const char *name,
 			    bool exec)
 {

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "event/event.h"
 #include "event/facts.h"
+#include "event/stacks.h"
 #include "event/source.h"
 #include "perf_maker.h"
 #include "read/read.h"
@@ -451,6 +452,58 @@ static void the_call_chain_of_a_switch_is_the_stack_of_who_leaves(void **unused)
 	}
 }
 
+static const struct stack_frame *frame_of_wait(const struct stacks *stacks, int32_t tid,
+					       uint64_t begin_ns, uint64_t end_ns, size_t frame)
+{
+	uint32_t stack = stacks_find(stacks, tid, begin_ns, end_ns);
+
+	assert_true(stack != STACK_NONE);
+	assert_int_equal(stacks->stacks[stack].count, 3);
+	return stacks_frame(stacks, stack, frame);
+}
+
+static void call_chains_are_stacks_in_the_files_of_their_process(void **unused)
+{
+	for (int swap = 0; swap < 2; swap++) {
+		const struct stack_frame *frame;
+		const struct stacks *stacks;
+		struct made made;
+		struct trace *trace;
+		size_t data;
+
+		made_init(&made, swap);
+		made.more_has = PERF_HAS_CALLCHAIN;
+		data = begin_file(&made);
+		put_map(&made, 0, 7, 0x400000, "/bin/work", true);
+		put_fork(&made, 500, (uint32_t[4]){ 8, 7, 8, 7 });
+		put_switch(&made, 1000, 0, 7, 8);
+		put_switch(&made, 3000, 0, 8, 7);
+		put_comm(&made, 4000, 8, "other", true);
+		put_switch(&made, 5000, 0, 7, 8);
+		put_switch(&made, 6000, 0, 8, 7);
+		made_save(&made, end_file(&made, data));
+		trace = opened(&made);
+		stacks = trace_facts(trace)->stacks;
+		assert_non_null(stacks);
+		assert_int_equal(stacks->wait_count, 4);
+		frame = frame_of_wait(stacks, 7, 1000, 3000, 2);
+		assert_string_equal(frame->path, "/bin/work");
+		assert_string_equal(frame->module, "work");
+		assert_string_equal(frame->build_id, "abcdef01");
+		assert_true(frame->offset == 0x3000 && !frame->function && !frame->is_kernel);
+		frame = frame_of_wait(stacks, 7, 1000, 3000, 1);
+		assert_true(frame->is_kernel && frame->offset == 0xffffffff81000020);
+		/* A child has what its parent had, up to its exec. */
+		assert_string_equal(frame_of_wait(stacks, 8, 3000, 5000, 2)->module, "work");
+		assert_null(frame_of_wait(stacks, 8, 6000, 6000, 2)->module);
+		assert_int_equal(stacks_find(stacks, 8, 1000, 2000), STACK_NONE);
+		/* What was not over is open. */
+		assert_true(stacks->waits[3].is_open && stacks->waits[3].end_ns == 6000);
+		trace_close(trace);
+		made_fini(&made);
+	}
+}
+
 /* Every length, records have 56 bytes: what is before the cut is read, and the cut is told. */
 static void a_cut_file_is_read_up_to_the_cut(void **unused)
 {
@@ -738,6 +791,7 @@ int main(void)
 		cmocka_unit_test(a_stream_that_is_cut_within_a_round_is_not_called_whole),
 		cmocka_unit_test(threads_and_processes_are_told_apart_beside_the_tracepoint),
 		cmocka_unit_test(the_call_chain_of_a_switch_is_the_stack_of_who_leaves),
+		cmocka_unit_test(call_chains_are_stacks_in_the_files_of_their_process),
 		cmocka_unit_test(a_cut_file_is_read_up_to_the_cut),
 		cmocka_unit_test(a_tracepoint_without_its_format_is_a_sample_as_any_other),
 		cmocka_unit_test(a_record_without_a_length_ends_the_reading_with_a_reason),

@@ -135,6 +135,51 @@ static void it_is_looked_for_again_later_and_held(void **unused)
 	jit_files_free(files);
 }
 
+/* As HotSpot does with -XX:+DumpPerfMapAtExit. */
+static void what_is_written_at_the_end_is_taken(void **unused)
+{
+	struct jit_files *files = jit_files_new();
+	int go[2];
+	char byte, name[64];
+	pid_t child;
+
+	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	child = fork();
+	snprintf(name, sizeof(name), "/tmp/perf-%d.map", child ? child : getpid());
+	if (child == 0) {
+		close(go[1]);
+		if (read(go[0], &byte, 1) < 0)
+			_exit(1);
+		make(name);
+		_exit(0);
+	}
+	jit_files_want(files, child, 1);
+	close(go[1]);
+	close(go[0]);
+	waitpid(child, NULL, 0);
+	jit_files_want(files, child, 1000000000);
+	assert_int_equal(jit_files_map(files, child), -1);
+	jit_files_last(files);
+	unlink(name);
+	assert_true(jit_files_map(files, child) >= 0);
+	jit_files_free(files);
+}
+
+/* Of an earlier process with that number. */
+static void what_was_there_before_is_not_taken_at_the_end(void **unused)
+{
+	struct jit_files *files = jit_files_new();
+	const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+
+	jit_files_want(files, getpid(), 1);
+	make(path);
+	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+	jit_files_last(files);
+	assert_int_equal(jit_files_map(files, getpid()), -1);
+	unlink(path);
+	jit_files_free(files);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -143,6 +188,8 @@ int main(void)
 		cmocka_unit_test(a_file_of_another_user_is_not),
 		cmocka_unit_test(a_file_of_root_in_the_place_of_a_users_is_not),
 		cmocka_unit_test(it_is_looked_for_again_later_and_held),
+		cmocka_unit_test(what_is_written_at_the_end_is_taken),
+		cmocka_unit_test(what_was_there_before_is_not_taken_at_the_end),
 	};
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());

@@ -63,9 +63,32 @@ static void functions_of_runtimes_have_their_names(void **unused)
 	check(names, 0x1040, "(anonymous) node:fs:7");
 	check(names, 0x1050, "Builtin:ArgumentsAdaptor -:0");
 	check(names, 0x1060, "load /srv/a b.py:0");
-	check(names, 0x1070, "Lorg/Main;::run -:0");
+	check(names, 0x1070, "org.Main.run -:0");
 	check(names, 0x1080, "plain -:0");
 	check(names, 0x1090, NULL);
+	jit_names_free(names);
+}
+
+static void methods_of_java_lose_their_types(void **unused)
+{
+	struct jit_names *names = of_map("1000 10 void shop.Cart.add(int, java.lang.String)\n"
+					 "1010 10 java.lang.String[] Main.<init>()\n"
+					 "1020 10 Interpreter\n"
+					 "1030 10 StubRoutines (1)\n"
+					 "1040 10 I2C/C2I adapters(0xba)\n"
+					 "1050 10 L;::\n"
+					 "1060 10 a b c.d()\n");
+	struct jit_name name = { 0 };
+
+	check(names, 0x1000, "shop.Cart.add -:0");
+	assert_true(jit_names_find(names, 0x1000, &name));
+	assert_string_equal(name.whole, "void shop.Cart.add(int, java.lang.String)");
+	check(names, 0x1010, "Main.<init> -:0");
+	check(names, 0x1020, "Interpreter -:0");
+	check(names, 0x1030, "StubRoutines (1) -:0");
+	check(names, 0x1040, "I2C/C2I adapters(0xba) -:0");
+	check(names, 0x1050, "L;:: -:0");
+	check(names, 0x1060, "a b c.d() -:0");
 	jit_names_free(names);
 }
 
@@ -134,6 +157,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_of_runtimes_have_their_names),
+		cmocka_unit_test(methods_of_java_lose_their_types),
 		cmocka_unit_test(the_last_that_was_told_counts),
 		cmocka_unit_test(what_makes_no_sense_is_left_out),
 		cmocka_unit_test(dumps_are_read_as_far_as_they_go),

@@ -1,0 +1,99 @@
+/* code_names.c - see code_names.h. */
+#include "cli/code_names.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "event/stacks.h"
+#include "symbol/unwind.h"
+
+/* Opening what is no plain file can do something: it is looked at before. */
+static int open_code(const char *path)
+{
+	char again[64];
+	struct stat st;
+	int at = open(path, O_PATH | O_CLOEXEC), fd = -1;
+
+	if (at >= 0 && fstat(at, &st) == 0 && S_ISREG(st.st_mode)) {
+		snprintf(again, sizeof(again), "/proc/self/fd/%d", at);
+		fd = open(again, O_RDONLY | O_CLOEXEC);
+	}
+	mem_close_fd(&at);
+	return fd;
+}
+
+/* It was left as an offset in a file. */
+static bool wants_name(const struct stack_frame *frame)
+{
+	return !frame->is_kernel && !frame->function && frame->path && frame->path[0] == '/' &&
+	       frame->build_id;
+}
+
+static int compare_paths(const void *a, const void *b, void *context)
+{
+	const struct stack_frame *frames = context;
+	const struct stack_frame *x = &frames[*(const size_t *)a], *y = &frames[*(const size_t *)b];
+	int order = strcmp(x->path, y->path);
+
+	return order ? order : strcmp(x->build_id, y->build_id);
+}
+
+/* Of functions that were put into each other the outermost is told: it is the one that the address lies in. */
+static void name_frame(struct stacks *stacks, size_t number, struct unwind_names *names)
+{
+	struct unwind_name found[UNWIND_INLINED_MAX + 1] = { 0 };
+	struct stack_frame frame = stacks->frames[number];
+	uint64_t address;
+	size_t count;
+
+	if (!unwind_names_address(names, frame.offset, &address))
+		return;
+	count = unwind_names_find(names, address, found);
+	if (!found[0].build_id || strcmp(found[0].build_id, frame.build_id) != 0)
+		return;
+	frame.offset = address;
+	frame.function = found[count - 1].function;
+	frame.signature = found[count - 1].signature;
+	frame.file = found[count - 1].file;
+	frame.line = found[count - 1].line;
+	stacks_set_frame(stacks, number, &frame);
+}
+
+/* All of one file. */
+static void name_file(struct stacks *stacks, const size_t *numbers, size_t count)
+{
+	const char *path = stacks->frames[numbers[0]].path;
+	int fd = open_code(path);
+	struct unwind_names *names = fd < 0 ? NULL : unwind_names_new(fd, path);
+
+	for (size_t i = 0; names && i < count; i++)
+		name_frame(stacks, numbers[i], names);
+	unwind_names_free(names);
+	mem_close_fd(&fd);
+}
+
+void code_names_add(struct stacks *stacks)
+{
+	AUTO_FREE size_t *numbers = NULL;
+	size_t count = 0, from = 0;
+
+	numbers = xcalloc(stacks->frame_count + 1, sizeof(*numbers));
+	for (size_t i = 0; i < stacks->frame_count; i++) {
+		if (wants_name(&stacks->frames[i]))
+			numbers[count++] = i;
+	}
+	if (count)
+		qsort_r(numbers, count, sizeof(*numbers), compare_paths, stacks->frames);
+	for (size_t i = 1; i <= count; i++) {
+		if (i < count && compare_paths(&numbers[from], &numbers[i], stacks->frames) == 0)
+			continue;
+		name_file(stacks, numbers + from, i - from);
+		from = i;
+	}
+	stacks_finish(stacks);
+}
