@@ -107,7 +107,8 @@ size_t stacks_first_wait(const struct stacks *stacks, int32_t tid, uint64_t time
 			   wait->tid < tid || (wait->tid == tid && wait->end_ns < time_ns));
 }
 
-uint32_t stacks_find(const struct stacks *stacks, int32_t tid, uint64_t begin_ns, uint64_t end_ns)
+const struct stack_wait *stacks_find_wait(const struct stacks *stacks, int32_t tid,
+					  uint64_t begin_ns, uint64_t end_ns)
 {
 	/* Both tell of the same moments, from two places a little apart: the middle is in both. */
 	uint64_t middle_ns = begin_ns + (end_ns - begin_ns) / 2;
@@ -115,8 +116,15 @@ uint32_t stacks_find(const struct stacks *stacks, int32_t tid, uint64_t begin_ns
 
 	if (at == stacks->wait_count || stacks->waits[at].tid != tid ||
 	    stacks->waits[at].begin_ns > middle_ns)
-		return STACK_NONE;
-	return stacks->waits[at].stack;
+		return NULL;
+	return &stacks->waits[at];
+}
+
+uint32_t stacks_find(const struct stacks *stacks, int32_t tid, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct stack_wait *wait = stacks_find_wait(stacks, tid, begin_ns, end_ns);
+
+	return wait ? wait->stack : STACK_NONE;
 }
 
 const struct stack_frame *stacks_frame(const struct stacks *stacks, uint32_t stack, size_t i)
