@@ -27,6 +27,7 @@ COMMANDS = (
     ("why", "why --json TRACE"), ("why", "why --json --pid TID TRACE"), ("why", "why --json --comm sh TRACE"),
     ("why", "why --json --threads --pid TID TRACE"), ("why", "why --json --class cpu TRACE"),
     ("stats", "stats --json TRACE"), ("stats", "stats --json --by thread --ps --events TRACE"), ("stats", "stats --json --by comm TRACE"),
+    ("stats-functions", "stats --json --by function TRACE"), ("stats-functions", "stats --json --by function --sort name --tid TID TRACE"),
     ("breakdown", "breakdown --json TID TRACE"), ("states", "states --json TID TRACE"),
     ("list", "list --json --lines 200 --state --place TRACE"), ("list", "list --json --count-by comm,event TRACE"),
     ("hot", "hot --json --by function TRACE"), ("hot", "hot --json --by line TRACE"), ("hot", "hot --json --by process --of-verdict TRACE"),
