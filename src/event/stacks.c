@@ -274,6 +274,16 @@ static bool is_c_function(const struct stack_frame *frame, const struct stack_fr
 	return !frame->file || is_c_library_file(frame->file);
 }
 
+/* Through it musl does all calls that may be cancelled. Other programs have functions of this name that do no such call themselves. */
+static bool is_musl_call(const struct stacks *stacks, uint32_t stack, uint32_t at)
+{
+	const struct stack_frame *frame = stacks_frame(stacks, stack, at);
+
+	return frame->function && strcmp(frame->function, "sccp") == 0 &&
+	       (!frame->file || is_c_library_file(frame->file)) &&
+	       (at == 0 || stacks_frame(stacks, stack, at - 1)->is_kernel);
+}
+
 /* Equal for places in one function; texts are there once, so their addresses tell them apart. */
 static uint64_t stacks_place_key(const struct stack_frame *frame)
 {
@@ -344,7 +354,8 @@ static uint32_t stacks_native_place(const struct stacks *stacks, uint32_t stack)
 			in_program = at;
 		else if (is_unknown_code(frame))
 			unknown = at;
-		else if (!frame->is_kernel && !is_c_function(frame, c_callee))
+		else if (!frame->is_kernel && !is_c_function(frame, c_callee) &&
+			 !is_musl_call(stacks, stack, at))
 			return at;
 	}
 	if (in_program == FRAME_NONE)
