@@ -37,7 +37,7 @@ COMMANDS = (
     ("export-jsonl", "export --format jsonl --what edges TRACE"), ("delays", "delays --json --all TRACE"), ("delays", "delays --json TID TRACE"),
 )
 ONCE = (("doctor", "doctor --json"), ("stuck", "stuck --json --all"), ("stuck-watch", "stuck --json --all --watch 100ms --on chain>1ms --count 1"), ("flight-list", "flight list --json --dir FLIGHT"), ("user", "user list --json"), ("delays", "delays --json --all"), ("delays", "delays advise --json --all"),
-        ("check", "check --json MODEL TRACE"))
+        ("check", "check --json MODEL TRACE"), ("check", "check --json MODEL CONVOY"))
 
 
 def schemas():
@@ -173,7 +173,7 @@ def main():
                 words = [{"TRACE": trace, "TID": tid, "CUT": name + ".cut"}.get(word, word) for word in line.split()]
                 check_command(tap, validators, schema, words, " ".join(words))
         for schema, line in ONCE:
-            words = [{"TRACE": "word-count.holdup", "MODEL": MODEL, "FLIGHT": add_flight()}.get(word, word) for word in line.split()]
+            words = [{"TRACE": "word-count.holdup", "CONVOY": "futex-convoy.holdup", "MODEL": MODEL, "FLIGHT": add_flight()}.get(word, word) for word in line.split()]
             check_command(tap, validators, schema, words, line.replace(ROOT + "/", ""))
         check_sampled(tap, validators)
         check_refuses(tap, validators, "word-count.holdup")
