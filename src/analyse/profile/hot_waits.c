@@ -74,19 +74,17 @@ static void sleep_waits(struct hot_sleep *sleep)
 	}
 }
 
-/* What the timeline says of a wait that has a stack. */
+/* What the timeline says of a wait that has a stack, in the middle of it. */
 static enum wait_kind sleep_kind_at(const struct hot_sleep *sleep, const struct stack_wait *wait)
 {
-	enum wait_kind kind = WAIT_FOR_UNKNOWN;
+	uint64_t at_ns = wait->begin_ns + (wait->end_ns - wait->begin_ns) / 2;
 	struct tl_interval in;
 	struct tl_iter iter;
 
-	tl_iter_thread(&iter, sleep->run->timeline, sleep->slot, wait->begin_ns, wait->end_ns + 1);
-	while (tl_iter_next(&iter, &in)) {
-		if (word_wib(in.word) == WIB_BLOCKED)
-			kind = sleep_kind(sleep, in.word);
-	}
-	return kind;
+	tl_iter_thread(&iter, sleep->run->timeline, sleep->slot, at_ns, at_ns + 1);
+	if (!tl_iter_next(&iter, &in) || word_wib(in.word) != WIB_BLOCKED)
+		return WAIT_FOR_UNKNOWN;
+	return sleep_kind(sleep, in.word);
 }
 
 /* Up to 'ns' of what is left of that kind; returns how much that was. */
