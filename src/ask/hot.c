@@ -232,6 +232,15 @@ static int ask_loaded(const char *path, const struct hot_ask_opts *opts, struct 
 	return rc;
 }
 
+static int hot_check_damage(const struct loaded *loaded, struct err *err)
+{
+	const char *damage = timeline_damage(loaded->timeline);
+
+	return damage ? err_set(err, -EIO, "%s; rebuild the index with holdup index --force",
+				damage)
+		      : 0;
+}
+
 int hot_ask(const char *path, const struct hot_ask_opts *opts, struct hot_asked *out_asked,
 	    struct err *err)
 {
@@ -242,9 +251,8 @@ int hot_ask(const char *path, const struct hot_ask_opts *opts, struct hot_asked 
 		rc = loaded_open(path, &opts->load, &asked.loaded, err);
 	if (rc == 0)
 		rc = ask_loaded(path, opts, &asked, err);
-	if (rc == 0 && timeline_damage(asked.loaded.timeline))
-		rc = err_set(err, -EIO, "%s; rebuild the index with holdup index --force",
-			     timeline_damage(asked.loaded.timeline));
+	if (rc == 0)
+		rc = hot_check_damage(&asked.loaded, err);
 	if (rc < 0) {
 		hot_asked_fini(&asked);
 		return rc;
@@ -259,4 +267,60 @@ void hot_asked_fini(struct hot_asked *asked)
 	loaded_fini(&asked->loaded);
 	free(asked->note);
 	*asked = (struct hot_asked){ 0 };
+}
+
+static int functions_ask_loaded(const struct functions_ask_opts *opts,
+				struct functions_asked *asked, struct err *err)
+{
+	const struct hot_ask_opts hot_ask_opts = { .from = opts->from,
+						   .to = opts->to,
+						   .target = opts->target };
+	const struct hot_asked hot_asked = {
+		.loaded = asked->loaded,
+		.scope = scope_of(&hot_ask_opts, asked->loaded.facts),
+	};
+	struct functions_opts functions_opts = { .sort = opts->sort };
+	struct hot_opts hot_opts = { 0 };
+	struct targets targets = { 0 };
+	int rc = hot_find_window(&hot_ask_opts, &hot_asked, &hot_opts, err);
+
+	if (rc == 0)
+		rc = find_threads(&hot_ask_opts, &hot_asked, &targets, err);
+	functions_opts.start_ns = hot_opts.start_ns;
+	functions_opts.end_ns = hot_opts.end_ns;
+	functions_opts.slots = targets.slots;
+	functions_opts.slot_count = targets.count;
+	if (rc == 0)
+		rc = functions_run(asked->loaded.timeline, asked->loaded.facts, &functions_opts,
+				   &asked->functions, err);
+	asked->scope = hot_asked.scope;
+	targets_fini(&targets);
+	return rc;
+}
+
+int functions_ask(const char *path, const struct functions_ask_opts *opts,
+		  struct functions_asked *out_asked, struct err *err)
+{
+	struct functions_asked asked = { 0 };
+	int rc = explain_refuse(path, err);
+
+	if (rc == 0)
+		rc = loaded_open(path, &opts->load, &asked.loaded, err);
+	if (rc == 0)
+		rc = functions_ask_loaded(opts, &asked, err);
+	if (rc == 0)
+		rc = hot_check_damage(&asked.loaded, err);
+	if (rc < 0) {
+		functions_asked_fini(&asked);
+		return rc;
+	}
+	*out_asked = asked;
+	return 0;
+}
+
+void functions_asked_fini(struct functions_asked *asked)
+{
+	functions_fini(&asked->functions);
+	loaded_fini(&asked->loaded);
+	*asked = (struct functions_asked){ 0 };
 }

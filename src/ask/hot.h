@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyse/profile/functions.h"
 #include "analyse/profile/hot.h"
 #include "ask/beside.h"
 #include "ask/loaded.h"
@@ -47,5 +48,28 @@ int hot_default(const struct loaded *loaded, const struct when *from, const stru
 		struct hot_opts *out_opts, struct targets *out_targets, struct err *err);
 
 void hot_asked_fini(struct hot_asked *asked);
+
+struct functions_ask_opts {
+	struct when from, to;
+	struct target_opts target; /* zeroed: what was sampled */
+	enum functions_sort sort;
+	struct load_opts load;
+};
+
+/* Zeroed is empty. */
+struct functions_asked {
+	struct loaded loaded;	    /* owned */
+	struct functions functions; /* owned */
+	enum hot_scope scope;
+};
+
+/*
+ * At work and waiting, by function, of the threads and the window of hot_ask(). Returns 0 (free with
+ * functions_asked_fini()), or a negative errno with err filled.
+ */
+int functions_ask(const char *path, const struct functions_ask_opts *opts,
+		  struct functions_asked *out_asked, struct err *err);
+
+void functions_asked_fini(struct functions_asked *asked);
 
 #endif

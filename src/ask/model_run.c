@@ -29,6 +29,7 @@ void model_run_fini(struct model_run *run)
 	check_free(run->check);
 	check_feed_free(run->feed);
 	loaded_fini(&run->loaded);
+	loaded_fini(&run->explained);
 	trace_close(run->plain);
 	*run = (struct model_run){ 0 };
 }
@@ -41,6 +42,11 @@ bool model_run_has_kernel(const struct model_run *run)
 const struct facts *model_run_facts(const struct model_run *run)
 {
 	return run->plain ? trace_facts(run->plain) : run->loaded.facts;
+}
+
+const struct facts *model_run_why_facts(const struct model_run *run)
+{
+	return run->explained.timeline ? run->explained.facts : run->loaded.facts;
 }
 
 /* -------------------------------------------------------------------------- open */
@@ -138,18 +144,17 @@ static int run_engine(struct running *running, struct err *err)
 
 static int model_explain(struct running *running, struct err *err)
 {
-	const struct model_run *run = running->run;
+	struct model_run *run = running->run;
 	uint32_t count = running->opts->explain;
 	struct lock_owners *owners;
-	struct loaded loaded = { 0 };
 	const struct loaded *use = &run->loaded;
 	int rc = 0;
 
 	if (!count || !check_result(run->check)->count[CHECK_INVALID] || !model_run_has_kernel(run))
 		return 0;
 	if (!run->loaded.timeline) {
-		rc = loaded_open(running->path, &running->opts->load, &loaded, err);
-		use = &loaded;
+		rc = loaded_open(running->path, &running->opts->load, &run->explained, err);
+		use = &run->explained;
 	}
 	if (rc < 0)
 		return rc;
@@ -157,7 +162,6 @@ static int model_explain(struct running *running, struct err *err)
 	(void)lock_owners_read(running->path, &owners, NULL);
 	check_explain(run->check, use->timeline, use->facts, owners, count);
 	lock_owners_free(owners);
-	loaded_fini(&loaded);
 	return 0;
 }
 

@@ -32,6 +32,8 @@ struct model_run_opts {
 struct model_run {
 	struct loaded loaded; /* owned; with the timeline, when the model asks what threads did */
 	struct trace *plain;  /* owned; the trace, when that is not 'loaded' */
+	struct loaded
+		explained; /* owned; with the timeline that explained, when that is not 'loaded' */
 	struct check_feed *feed; /* owned */
 	struct check *check;	 /* owned; ended */
 };
@@ -50,5 +52,8 @@ bool model_run_has_kernel(const struct model_run *run);
 
 /* Of the trace that the model was run over. */
 const struct facts *model_run_facts(const struct model_run *run);
+
+/* Of the trace that broken constraints were explained with: the code in their verdicts is of its stacks. */
+const struct facts *model_run_why_facts(const struct model_run *run);
 
 #endif

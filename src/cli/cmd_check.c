@@ -101,6 +101,7 @@ static int check_print_result(const struct checking *checking, struct err *err)
 	struct report_check report = {
 		.result = check_result(checking->run.check),
 		.facts = model_run_facts(&checking->run),
+		.why_facts = model_run_why_facts(&checking->run),
 		.top = cmd->top,
 	};
 

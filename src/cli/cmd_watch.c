@@ -141,8 +141,7 @@ static size_t watch_print_json(const struct report_check *report, size_t first)
 	struct json json = { .out = stdout };
 
 	json_begin_object(&json, NULL);
-	report_check_put_finding(&json, "violation", report->result,
-				 &report->result->findings[first]);
+	report_check_put_finding(&json, "violation", report, &report->result->findings[first]);
 	json_end_object(&json);
 	json_fini(&json);
 	return 1;
@@ -180,7 +179,7 @@ static void watch_on_late(void *context, struct check *check, const struct check
 	watch_act_on(watch->act, report.facts->first_ns, check_result(check), finding);
 	if (watch->cmd->json) {
 		json_begin_object(&json, NULL);
-		report_check_put_finding(&json, "late", report.result, finding);
+		report_check_put_finding(&json, "late", &report, finding);
 		json_end_object(&json);
 		json_fini(&json);
 	} else {

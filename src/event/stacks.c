@@ -111,7 +111,8 @@ size_t stacks_first_wait(const struct stacks *stacks, int32_t tid, uint64_t time
 			   wait->tid < tid || (wait->tid == tid && wait->end_ns < time_ns));
 }
 
-uint32_t stacks_find(const struct stacks *stacks, int32_t tid, uint64_t begin_ns, uint64_t end_ns)
+const struct stack_wait *stacks_find_wait(const struct stacks *stacks, int32_t tid,
+					  uint64_t begin_ns, uint64_t end_ns)
 {
 	/* Both tell of the same moments, from two places a little apart: the middle is in both. */
 	uint64_t middle_ns = begin_ns + (end_ns - begin_ns) / 2;
@@ -119,8 +120,15 @@ uint32_t stacks_find(const struct stacks *stacks, int32_t tid, uint64_t begin_ns
 
 	if (at == stacks->wait_count || stacks->waits[at].tid != tid ||
 	    stacks->waits[at].begin_ns > middle_ns)
-		return STACK_NONE;
-	return stacks->waits[at].stack;
+		return NULL;
+	return &stacks->waits[at];
+}
+
+uint32_t stacks_find(const struct stacks *stacks, int32_t tid, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct stack_wait *wait = stacks_find_wait(stacks, tid, begin_ns, end_ns);
+
+	return wait ? wait->stack : STACK_NONE;
 }
 
 const struct stack_frame *stacks_frame(const struct stacks *stacks, uint32_t stack, size_t i)
@@ -272,6 +280,16 @@ static bool is_c_function(const struct stack_frame *frame, const struct stack_fr
 	return !frame->file || is_c_library_file(frame->file);
 }
 
+/* Through it musl does all calls that may be cancelled. Other programs have functions of this name that do no such call themselves. */
+static bool is_musl_call(const struct stacks *stacks, uint32_t stack, uint32_t at)
+{
+	const struct stack_frame *frame = stacks_frame(stacks, stack, at);
+
+	return frame->function && strcmp(frame->function, "sccp") == 0 &&
+	       (!frame->file || is_c_library_file(frame->file)) &&
+	       (at == 0 || stacks_frame(stacks, stack, at - 1)->is_kernel);
+}
+
 /* Equal for places in one function; texts are there once, so their addresses tell them apart. */
 static uint64_t stacks_place_key(const struct stack_frame *frame)
 {
@@ -342,7 +360,8 @@ static uint32_t stacks_native_place(const struct stacks *stacks, uint32_t stack)
 			in_program = at;
 		else if (is_unknown_code(frame))
 			unknown = at;
-		else if (!frame->is_kernel && !is_c_function(frame, c_callee))
+		else if (!frame->is_kernel && !is_c_function(frame, c_callee) &&
+			 !is_musl_call(stacks, stack, at))
 			return at;
 	}
 	if (in_program == FRAME_NONE)

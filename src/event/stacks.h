@@ -125,6 +125,10 @@ void stacks_add_futex(struct stacks *stacks, const struct stack_futex *futex);
 void stacks_name_frame(struct stacks *stacks, size_t frame, const char *symbol);
 void stacks_finish(struct stacks *stacks); /* all is there: sort them, find the places */
 
+/* What is known of the wait that a thread was in from 'begin_ns' to 'end_ns'; NULL = nothing. O(log waits). */
+const struct stack_wait *stacks_find_wait(const struct stacks *stacks, int32_t tid,
+					  uint64_t begin_ns, uint64_t end_ns);
+
 /* The stack of the wait that a thread was in from 'begin_ns' to 'end_ns', or STACK_NONE. O(log waits). */
 uint32_t stacks_find(const struct stacks *stacks, int32_t tid, uint64_t begin_ns, uint64_t end_ns);
 

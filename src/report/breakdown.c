@@ -14,7 +14,8 @@
 #include "report/table.h"
 #include "report/why_int.h"
 
-#define TOP 20
+#define TOP	   20
+#define CODE_LEAST 100 /* rows of at least one in so many have their code told */
 
 struct breakdown_page {
 	FILE *out;
@@ -82,6 +83,22 @@ static void part_columns(struct table *table, const struct breakdown_page *page)
 	}
 }
 
+/* Below a row: in which code it was, of 'ns' at work and waiting. */
+static void breakdown_add_code(struct table *table, const struct breakdown_page *page,
+			       const struct why_codes *codes, uint64_t ns)
+{
+	AUTO_FREE char *text = NULL;
+
+	if (ns * CODE_LEAST < page->breakdown->life_ns)
+		return;
+	text = words_codes(page->facts, codes, ns, "waited in ");
+	if (!*text)
+		return;
+	for (size_t i = 0; i + 1 < table->column_count; i++)
+		table_cell(table, "%s", "");
+	table_cell(table, "  %s", text);
+}
+
 static void breakdown_add_line(struct table *table, const struct breakdown_page *page,
 			       const struct breakdown_line *line, const char *name)
 {
@@ -144,10 +161,12 @@ static void breakdown_print_lines(const struct breakdown_page *page)
 		AUTO_FREE char *text = line_text(line);
 
 		merge_line(&sum, line);
-		if (i < page->top)
-			breakdown_add_line(&table, page, line, text);
-		else
+		if (i >= page->top) {
 			merge_line(&rest, line);
+			continue;
+		}
+		breakdown_add_line(&table, page, line, text);
+		breakdown_add_code(&table, page, &line->code, breakdown_code_ns(line->parts));
 	}
 	if (breakdown->line_count > page->top) {
 		AUTO_FREE char *text =
@@ -246,6 +265,7 @@ static void breakdown_print_waits(const struct breakdown_page *page)
 		table_cell(&table, "%s", text_duration(wait->max_ns).s);
 		table_cell(&table, "%s", wait_kind_name(wait->kind));
 		table_cell(&table, "%s", text);
+		breakdown_add_code(&table, page, &wait->code, wait->ns);
 	}
 	if (rest_count) {
 		table_cell(&table, "%s", text_count(rest_count).s);
@@ -300,6 +320,7 @@ static void print_others(const struct breakdown_page *page)
 			table_cell(&table, "%s", bare_ns(other->uncertain_ns, page->unit).s);
 		table_cell(&table, "%s%s", name,
 			   other->queued ? ", work queued by the process" : "");
+		breakdown_add_code(&table, page, &other->code, breakdown_other_code_ns(other));
 	}
 	stats_heading(page->out,
 		      "Other threads during waits that they ended, in %s%s:", unit_name(page->unit),
@@ -333,6 +354,10 @@ static void breakdown_print_threads(const struct breakdown_page *page)
 		breakdown_add_parts(&table, page, sum, thread->parts);
 		table_cell(&table, "%s", text_count(thread->events).s);
 		table_cell(&table, "%s%s", name, thread->adds_up ? "" : ": DOES NOT ADD UP");
+		/* Of one thread the first table has it. */
+		if (breakdown->thread_count > 1)
+			breakdown_add_code(&table, page, &thread->code,
+					   breakdown_code_ns(thread->parts));
 	}
 	stats_heading(page->out,
 		      "Threads, in %s; wall: their life in the window:", unit_name(page->unit));

@@ -4,6 +4,7 @@
 #include "report/breakdown_int.h"
 #include "report/stats_int.h"
 #include "report/vocabulary.h"
+#include "report/why_int.h"
 
 static void put_parts(struct json *json, uint64_t ns, const uint64_t parts[PART_COUNT])
 {
@@ -16,7 +17,17 @@ static void put_parts(struct json *json, uint64_t ns, const uint64_t parts[PART_
 		json_print_u64(json, keys[i], parts[i]);
 }
 
-static void put_lines(struct json *json, const struct breakdown *breakdown)
+/* Nothing where no stacks were recorded. */
+static void put_code(struct json *json, const struct facts *facts, const struct why_codes *codes,
+		     uint64_t ns)
+{
+	why_json_places(json, facts, "code", codes, ns);
+	if (facts->stacks)
+		json_print_share(json, "code_seen", codes->seen_ns < ns ? codes->seen_ns : ns, ns);
+}
+
+static void put_lines(struct json *json, const struct breakdown *breakdown,
+		      const struct facts *facts)
 {
 	json_begin_array(json, "lines");
 	for (size_t i = 0; i < breakdown->line_count; i++) {
@@ -30,6 +41,7 @@ static void put_lines(struct json *json, const struct breakdown *breakdown)
 		json_print_u64(json, "max_ns", line->max_ns);
 		json_print_u64(json, "errors", line->errors);
 		json_print_u64(json, "events", line->events);
+		put_code(json, facts, &line->code, breakdown_code_ns(line->parts));
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -51,7 +63,8 @@ static void breakdown_json_put_irqs(struct json *json, const struct breakdown *b
 	json_end_array(json);
 }
 
-static void breakdown_json_put_waits(struct json *json, const struct breakdown *breakdown)
+static void breakdown_json_put_waits(struct json *json, const struct breakdown *breakdown,
+				     const struct facts *facts)
 {
 	json_begin_array(json, "waits");
 	for (size_t i = 0; i < breakdown->wait_count; i++) {
@@ -69,12 +82,14 @@ static void breakdown_json_put_waits(struct json *json, const struct breakdown *
 		json_print_u64(json, "count", wait->count);
 		json_print_u64(json, "ns", wait->ns);
 		json_print_u64(json, "max_ns", wait->max_ns);
+		put_code(json, facts, &wait->code, wait->ns);
 		json_end_object(json);
 	}
 	json_end_array(json);
 }
 
-static void put_others(struct json *json, const struct breakdown *breakdown)
+static void put_others(struct json *json, const struct breakdown *breakdown,
+		       const struct facts *facts)
 {
 	json_begin_array(json, "others");
 	for (size_t i = 0; i < breakdown->other_count; i++) {
@@ -91,12 +106,14 @@ static void put_others(struct json *json, const struct breakdown *breakdown)
 		json_print_u64(json, "waiting_for_cpu_ns", other->waiting_ns);
 		json_print_u64(json, "blocked_ns", other->blocked_ns);
 		json_print_u64(json, "uncertain_ns", other->uncertain_ns);
+		put_code(json, facts, &other->code, breakdown_other_code_ns(other));
 		json_end_object(json);
 	}
 	json_end_array(json);
 }
 
-static void breakdown_json_put_threads(struct json *json, const struct breakdown *breakdown)
+static void breakdown_json_put_threads(struct json *json, const struct breakdown *breakdown,
+				       const struct facts *facts)
 {
 	json_begin_array(json, "threads");
 	for (size_t i = 0; i < breakdown->thread_count; i++) {
@@ -109,6 +126,7 @@ static void breakdown_json_put_threads(struct json *json, const struct breakdown
 		put_parts(json, thread->ns, thread->parts);
 		json_print_u64(json, "events", thread->events);
 		json_print_bool(json, "adds_up", thread->adds_up);
+		put_code(json, facts, &thread->code, breakdown_code_ns(thread->parts));
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -128,11 +146,11 @@ void breakdown_json(FILE *out, const struct breakdown *breakdown, const struct f
 	json_end_object(&json);
 	json_print_u64(&json, "events", breakdown->events);
 	json_print_bool(&json, "adds_up", breakdown->adds_up);
-	put_lines(&json, breakdown);
+	put_lines(&json, breakdown, facts);
 	breakdown_json_put_irqs(&json, breakdown);
-	breakdown_json_put_waits(&json, breakdown);
-	put_others(&json, breakdown);
-	breakdown_json_put_threads(&json, breakdown);
+	breakdown_json_put_waits(&json, breakdown, facts);
+	put_others(&json, breakdown, facts);
+	breakdown_json_put_threads(&json, breakdown, facts);
 	coverage_json(&json, &breakdown->coverage, facts);
 	json_end_object(&json);
 	json_fini(&json);

@@ -15,8 +15,8 @@
 #include "report/table.h"
 #include "report/why_int.h"
 
-#define ROOTS_SHOWN	 3u
 #define UNEXPECTED_SHOWN 5u
+#define ROOT_COLUMN	 23 /* where the words of a root begin */
 
 struct printing {
 	FILE *out;
@@ -144,11 +144,18 @@ static void print_values(const struct printing *printing)
 	table_fini(&table);
 }
 
-/* "0 ns in the median of 15 valid ones" */
-static char *words_usual(const struct check_finding *finding)
+/* Below a root: in which code that was. */
+static void check_print_code(const struct printing *printing, const struct check_finding *finding,
+			     size_t index)
 {
-	return xasprintf("median %s of %u valid instance%s", text_duration(finding->usual_ns).s,
-			 finding->compared_with, finding->compared_with == 1 ? "" : "s");
+	const struct facts *facts = printing->report->why_facts;
+	AUTO_FREE char *done = check_words_done(facts, finding, index);
+	AUTO_FREE char *waited = check_words_waited(facts, finding, index);
+
+	if (*done)
+		line(printing, ROOT_COLUMN + 2, xstrdup(done));
+	if (*waited)
+		line(printing, ROOT_COLUMN + 2, xstrdup(waited));
 }
 
 static void check_print_root(const struct printing *printing, const struct check_finding *finding,
@@ -156,14 +163,13 @@ static void check_print_root(const struct printing *printing, const struct check
 {
 	const struct why *why = finding->why;
 	const struct why_root *root = &why->roots[index];
-	bool is_grown = index == finding->grown && finding->compared_with;
-	AUTO_FREE char *words = words_root(why, root);
-	AUTO_FREE char *usual = is_grown ? words_usual(finding) : NULL;
+	AUTO_FREE char *text = check_words_root(finding, index);
+	AUTO_FREE char *safe = text_escaped(text);
 
-	line(printing, 6,
-	     xasprintf("%6s  %7s  %s%s%s", text_percent(root->ns, why->end_ns - why->start_ns).s,
-		       text_duration(root->ns).s, words, is_grown ? "  <- differs: " : "",
-		       is_grown ? usual : ""));
+	fprintf(printing->out, "      %6s  %7s  ",
+		text_percent(root->ns, why->end_ns - why->start_ns).s, text_duration(root->ns).s);
+	table_wrap(printing->out, safe, ROOT_COLUMN);
+	check_print_code(printing, finding, index);
 }
 
 /* The largest roots of the verdict, and the one that differs most from valid instances. */
@@ -172,7 +178,7 @@ static void check_print_why(const struct printing *printing, const struct check_
 	size_t count = finding->why->root_count, shown = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (i >= ROOTS_SHOWN && !(i == finding->grown && finding->compared_with))
+		if (!check_root_is_told(finding, i))
 			continue;
 		check_print_root(printing, finding, i);
 		shown++;

@@ -17,6 +17,8 @@ struct model_errors;
 struct report_check {
 	const struct check_result *result;
 	const struct facts *facts;
+	const struct facts
+		*why_facts;	  /* whose stacks the verdicts' code is of; NULL = none is told */
 	const char *const *notes; /* what the user should know of names and the trace */
 	size_t note_count;
 	uint32_t top; /* findings to print; 0 = default */
@@ -38,7 +40,7 @@ void report_check_one(FILE *out, const struct report_check *report,
 		      const struct check_finding *finding);
 
 /* The parts of report_check_json(): a finding, and all of it, below 'key'. */
-void report_check_put_finding(struct json *json, const char *key, const struct check_result *result,
+void report_check_put_finding(struct json *json, const char *key, const struct report_check *report,
 			      const struct check_finding *finding);
 void report_check_put(struct json *json, const char *key, const struct report_check *report);
 

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "report/check_int.h"
 #include "report/vocabulary.h"
+#include "report/why_int.h"
 #include "report/why_reason.h"
 
 static const char *unit_name(enum model_unit unit)
@@ -99,7 +100,8 @@ static void put_range(struct json *json, const char *key, struct check_range ran
 	json_end_object(json);
 }
 
-static void put_root(struct json *json, const char *key, const struct why_root *root)
+static void put_root(struct json *json, const char *key, const struct report_check *report,
+		     const struct why_root *root)
 {
 	json_begin_object(json, key);
 	json_print_u64(json, "ns", root->ns);
@@ -107,29 +109,33 @@ static void put_root(struct json *json, const char *key, const struct why_root *
 	report_json_thread(json, "who", &root->who);
 	report_json_what(json, root);
 	report_json_object(json, root->object, root->objects);
+	if (report->why_facts)
+		why_json_root_code(json, report->why_facts, root, false);
 	json_end_object(json);
 }
 
-static void check_json_put_why(struct json *json, const struct check_finding *finding)
+static void check_json_put_why(struct json *json, const struct report_check *report,
+			       const struct check_finding *finding)
 {
 	const struct why *why = finding->why;
 
 	json_begin_array(json, "verdict");
 	for (size_t i = 0; i < why->root_count; i++)
-		put_root(json, NULL, &why->roots[i]);
+		put_root(json, NULL, report, &why->roots[i]);
 	json_end_array(json);
 	if (finding->grown == UINT32_MAX)
 		return;
 	json_begin_object(json, "unlike_valid");
-	put_root(json, "root", &why->roots[finding->grown]);
+	put_root(json, "root", report, &why->roots[finding->grown]);
 	json_print_u64(json, "usual_ns", finding->usual_ns);
 	json_print_u64(json, "compared_with", finding->compared_with);
 	json_end_object(json);
 }
 
-void report_check_put_finding(struct json *json, const char *key, const struct check_result *result,
+void report_check_put_finding(struct json *json, const char *key, const struct report_check *report,
 			      const struct check_finding *finding)
 {
+	const struct check_result *result = report->result;
 	AUTO_FREE char *reason = report_check_reason(result, finding);
 	const struct model *model = result->model;
 
@@ -152,7 +158,7 @@ void report_check_put_finding(struct json *json, const char *key, const struct c
 	json_print_u64(json, "start_ns", finding->start_ns);
 	json_print_u64(json, "end_ns", finding->end_ns);
 	if (finding->why)
-		check_json_put_why(json, finding);
+		check_json_put_why(json, report, finding);
 	json_end_object(json);
 }
 
@@ -221,7 +227,7 @@ void report_check_put(struct json *json, const char *key, const struct report_ch
 	json_end_array(json);
 	json_begin_array(json, "findings");
 	for (size_t i = 0; i < result->finding_count; i++)
-		report_check_put_finding(json, NULL, result, &result->findings[i]);
+		report_check_put_finding(json, NULL, report, &result->findings[i]);
 	json_end_array(json);
 	json_print_u64(json, "findings_left_out",
 		       result->findings_left_out[CHECK_INVALID] +

@@ -7,36 +7,85 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analyse/why/why.h"
 #include "base/mem.h"
 #include "report/check_int.h"
 
 #define MESSAGES 10u /* findings named in one case */
 
-/* The findings of a case, a line each. */
-static void check_junit_put_findings(FILE *out, const struct check_result *result,
+/* Takes 'text'. */
+static void check_junit_put_line(FILE *out, const char *indent, char *text)
+{
+	if (*text) {
+		fputs(indent, out);
+		text_put_xml(out, text);
+		fputc('\n', out);
+	}
+	free(text);
+}
+
+/* What held it up, and in which code. */
+static void check_junit_put_why(FILE *out, const struct report_check *report,
+				const struct check_finding *finding)
+{
+	const struct why *why = finding->why;
+
+	for (size_t i = 0; i < why->root_count; i++) {
+		const struct why_root *root = &why->roots[i];
+		AUTO_FREE char *words = NULL;
+
+		if (!check_root_is_told(finding, i))
+			continue;
+		words = check_words_root(finding, i);
+		check_junit_put_line(
+			out, "  ",
+			xasprintf("%s  %s  %s",
+				  text_percent(root->ns, why->end_ns - why->start_ns).s,
+				  text_duration(root->ns).s, words));
+		check_junit_put_line(out, "    ", check_words_done(report->why_facts, finding, i));
+		check_junit_put_line(out, "    ",
+				     check_words_waited(report->why_facts, finding, i));
+	}
+}
+
+/* Why a finding was so is told once, with the first of those that are about its span. */
+static const struct check_finding *check_junit_first(const struct check_result *result, size_t i)
+{
+	while (i > 0 && !result->findings[i].why &&
+	       check_same_span(&result->findings[i - 1], &result->findings[i]))
+		i--;
+	return &result->findings[i];
+}
+
+/* The findings of a case, a line each, and what held each up. */
+static void check_junit_put_findings(FILE *out, const struct report_check *report,
 				     uint32_t transition, uint32_t constraint,
 				     enum check_status status)
 {
+	const struct check_result *result = report->result;
 	uint32_t count = 0;
 
 	for (size_t i = 0; i < result->finding_count && count < MESSAGES; i++) {
 		const struct check_finding *finding = &result->findings[i];
+		const struct check_finding *first;
 		AUTO_FREE char *words = NULL;
-		AUTO_FREE char *text = NULL;
 
 		if (finding->transition != transition || finding->constraint != constraint ||
 		    finding->status != status)
 			continue;
 		words = check_words_finding(result, finding);
-		text = xasprintf("instance %" PRIu64 ", key %s, thread %d: %s", finding->instance,
-				 finding->key, finding->tid, words);
-		text_put_xml(out, text);
-		fputc('\n', out);
+		check_junit_put_line(out, "",
+				     xasprintf("instance %" PRIu64 ", key %s, thread %d: %s",
+					       finding->instance, finding->key, finding->tid,
+					       words));
+		first = check_junit_first(result, i);
+		if (first->why)
+			check_junit_put_why(out, report, first);
 		count++;
 	}
 }
 
-static void check_junit_put_status(FILE *out, const struct check_result *result,
+static void check_junit_put_status(FILE *out, const struct report_check *report,
 				   uint32_t transition, uint32_t constraint, const uint64_t *count)
 {
 	bool is_invalid = count[CHECK_INVALID] > 0;
@@ -46,7 +95,7 @@ static void check_junit_put_status(FILE *out, const struct check_result *result,
 		return;
 	if (is_invalid) {
 		fprintf(out, "<failure message=\"%" PRIu64 " invalid\">", count[status]);
-		check_junit_put_findings(out, result, transition, constraint, status);
+		check_junit_put_findings(out, report, transition, constraint, status);
 		fputs("</failure>", out);
 		return;
 	}
@@ -90,19 +139,20 @@ static void sum_cases(const struct check_result *result, const uint64_t *way, ui
 	}
 }
 
-static void put_cases(FILE *out, const struct check_result *result, const uint64_t *way)
+static void put_cases(FILE *out, const struct report_check *report, const uint64_t *way)
 {
+	const struct check_result *result = report->result;
 	const struct model *model = result->model;
 
 	put_case(out, result, "the way of the instances", "states");
-	check_junit_put_status(out, result, UINT32_MAX, UINT32_MAX, way);
+	check_junit_put_status(out, report, UINT32_MAX, UINT32_MAX, way);
 	fputs("</testcase>\n", out);
 	for (uint32_t i = 0; i < model->transition_count; i++) {
 		AUTO_FREE char *class = check_words_transition(model, i);
 
 		for (uint32_t j = 0; j < model->transitions[i].constraint_count; j++) {
 			put_case(out, result, model->transitions[i].constraints[j].text, class);
-			check_junit_put_status(out, result, i, j,
+			check_junit_put_status(out, report, i, j,
 					       result->transitions[i].constraints[j].count);
 			fputs("</testcase>\n", out);
 		}
@@ -126,6 +176,6 @@ void report_check_junit(FILE *out, const struct report_check *report)
 		"\">\n",
 		sums[CHECK_VALID] + sums[CHECK_UNCERTAIN] + sums[CHECK_INVALID],
 		sums[CHECK_INVALID], sums[CHECK_UNCERTAIN]);
-	put_cases(out, result, way);
+	put_cases(out, report, way);
 	fputs("  </testsuite>\n</testsuites>\n", out);
 }

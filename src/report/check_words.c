@@ -3,9 +3,15 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "analyse/why/why.h"
 #include "base/mem.h"
 #include "report/check_int.h"
+#include "report/why_int.h"
+
+#define ROOTS_SHOWN 3u
+#define CODE_LEAST  100 /* roots of at least one in so many parts have their code told */
 
 static struct text plain_text(double value)
 {
@@ -177,4 +183,59 @@ char *check_words_finding(const struct check_result *result, const struct check_
 			 check_range_text(unit, finding->left).s, is_number ? "" : ", the limit ",
 			 is_number ? "" : check_range_text(unit, finding->right).s, by,
 			 reason[0] ? "; " : "", reason);
+}
+
+static bool root_differs(const struct check_finding *finding, size_t index)
+{
+	return index == finding->grown && finding->compared_with;
+}
+
+/* The largest ones, and the one that differs most from valid instances. */
+bool check_root_is_told(const struct check_finding *finding, size_t index)
+{
+	return index < ROOTS_SHOWN || root_differs(finding, index);
+}
+
+char *check_words_root(const struct check_finding *finding, size_t index)
+{
+	AUTO_FREE char *words = words_root(finding->why, &finding->why->roots[index]);
+
+	if (!root_differs(finding, index))
+		return xstrdup(words);
+	return xasprintf("%s  <- differs: median %s of %u valid instance%s", words,
+			 text_duration(finding->usual_ns).s, finding->compared_with,
+			 finding->compared_with == 1 ? "" : "s");
+}
+
+static bool root_has_code(const struct facts *facts, const struct check_finding *finding,
+			  size_t index)
+{
+	const struct why *why = finding->why;
+
+	return facts && check_root_is_told(finding, index) &&
+	       why->roots[index].ns * CODE_LEAST >= why->end_ns - why->start_ns;
+}
+
+char *check_words_done(const struct facts *facts, const struct check_finding *finding, size_t index)
+{
+	if (!root_has_code(facts, finding, index))
+		return xstrdup("");
+	return words_root_done(facts, finding->why, &finding->why->roots[index]);
+}
+
+char *check_words_waited(const struct facts *facts, const struct check_finding *finding,
+			 size_t index)
+{
+	const struct why_root *roots = finding->why->roots;
+	AUTO_FREE char *before = NULL;
+	AUTO_FREE char *text = NULL;
+	size_t at = index;
+
+	if (!root_has_code(facts, finding, index))
+		return xstrdup("");
+	text = words_root_waited(facts, &roots[index]);
+	while (at > 0 && !root_has_code(facts, finding, at - 1))
+		at--;
+	before = at > 0 ? words_root_waited(facts, &roots[at - 1]) : xstrdup("");
+	return xstrdup(strcmp(before, text) == 0 ? "" : text);
 }

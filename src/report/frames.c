@@ -20,6 +20,16 @@ void frame_put_function(FILE *out, const struct stack_frame *frame)
 		fputs(frame->module ? frame->module : "?", out);
 }
 
+void frame_put_named(FILE *out, const struct stack_frame *frame)
+{
+	const char *module = frame->module ? frame->module : "?";
+
+	if (frame->function)
+		fprintf(out, "%s (%s)", frame->function, module);
+	else
+		fprintf(out, "%s: functions without a name", module);
+}
+
 /* "inflate_fast (inffast.c:212, libz.so.1)"; of a script "load (prog.py:12)" */
 void frame_put(FILE *out, const struct stack_frame *frame)
 {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "event/facts.h"
 #include "event/stacks.h"
+#include "report/frames.h"
 #include "report/stats_int.h"
 #include "report/table.h"
 #include "report/vocabulary.h"
@@ -44,12 +45,10 @@ static void hot_put_frame(FILE *out, const struct stack_frame *frame, enum hot_b
 	else if (by == HOT_LINE)
 		fprintf(out, "%s+0x%" PRIx64 "%s", module, frame->offset,
 			frame->function ? " in " : "");
-	if (frame->function)
-		fprintf(out, "%s (%s)", frame->function, module);
-	else if (by == HOT_LINE)
+	if (by == HOT_LINE && !frame->function)
 		fputs(frame->line ? module : "", out);
 	else
-		fprintf(out, "%s: functions without a name", module);
+		frame_put_named(out, frame);
 }
 
 static char *hot_row_text(const struct hot_row *row, const struct report_hot_opts *opts)
@@ -77,6 +76,16 @@ static const struct {
 	[HOT_OF_CHOSEN] = { "threads", "the chosen threads" },
 	[HOT_OF_VERDICT] = { "verdict", "code that held up the target" },
 };
+
+const char *report_hot_scope_words(enum hot_scope scope)
+{
+	return hot_scopes[scope].words;
+}
+
+const char *report_hot_scope_name(enum hot_scope scope)
+{
+	return hot_scopes[scope].name;
+}
 
 static const char *hot_state_words(const struct report_hot_opts *opts)
 {

@@ -23,4 +23,8 @@ struct report_hot_opts {
 void report_hot(FILE *out, const struct hot *hot, const struct facts *facts,
 		const struct report_hot_opts *opts);
 
+/* "the command and its descendants"; "tree". */
+const char *report_hot_scope_words(enum hot_scope scope);
+const char *report_hot_scope_name(enum hot_scope scope);
+
 #endif

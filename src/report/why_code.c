@@ -14,6 +14,10 @@
 #define PLACES_TOLD 3  /* of a row, in text */
 #define SHARE_LEAST 10 /* the share of a place that is told, as a part of the row: one in ... */
 #define STACKS_TOLD 3  /* of a row, with --code */
+/* Keys of a place that only some reports have. */
+#define PLACE_STACK (1u << 0)
+#define PLACE_STATE (1u << 1)
+
 #define SAMPLES_FEW 10 /* a share of less may as well be chance */
 
 static const struct stack_frame *code_frame(const struct stacks *stacks, uint32_t stack, uint32_t i)
@@ -69,6 +73,21 @@ char *words_codes(const struct facts *facts, const struct why_codes *codes, uint
 	return words_end(&words);
 }
 
+char *words_root_done(const struct facts *facts, const struct why *why, const struct why_root *root)
+{
+	const struct why_codes *code = &root->code;
+
+	/* Its own sleep is told once: as where it waited. */
+	if (!code->count || (!code->at[0].is_work && root->who.tid == why->target.tid))
+		return xstrdup("");
+	return words_codes(facts, code, root->ns, "asleep in ");
+}
+
+char *words_root_waited(const struct facts *facts, const struct why_root *root)
+{
+	return words_codes(facts, &root->waited, root->ns, "waited in ");
+}
+
 /* ------------------------------------------------------------------ whole stacks */
 
 static void code_print_stack(const struct page *page, const struct stacks *stacks,
@@ -105,7 +124,7 @@ void why_text_code(const struct page *page)
 /* ------------------------------------------------------------------ JSON */
 
 static void code_json_place(struct json *json, const struct stacks *stacks,
-			    const struct why_code *code, uint64_t ns)
+			    const struct why_code *code, uint64_t ns, uint32_t keys)
 {
 	uint32_t place = code_place_index(stacks, code);
 	const struct stack_frame *caller =
@@ -119,19 +138,48 @@ static void code_json_place(struct json *json, const struct stacks *stacks,
 	json_print_share(json, "share", code->ns, ns);
 	json_print_u64(json, "ns", code->ns);
 	json_print_string(json, "caller", caller ? caller->function : NULL);
-	json_print_string(json, "stack", id);
+	if (keys & PLACE_STATE)
+		json_print_string(json, "state", code->is_work ? "working" : "blocked");
+	if (keys & PLACE_STACK)
+		json_print_string(json, "stack", id);
 	json_end_object(json);
 }
 
-void why_json_codes(struct json *json, const struct facts *facts, const char *key,
-		    const struct why_codes *codes, uint64_t ns)
+static void code_json_places(struct json *json, const struct facts *facts, const char *key,
+			     const struct why_codes *codes, uint64_t ns, uint32_t keys)
 {
 	if (!facts->stacks)
 		return;
 	json_begin_array(json, key);
 	for (uint32_t i = 0; codes && i < codes->count; i++)
-		code_json_place(json, facts->stacks, &codes->at[i], ns);
+		code_json_place(json, facts->stacks, &codes->at[i], ns, keys);
 	json_end_array(json);
+}
+
+void why_json_codes(struct json *json, const struct facts *facts, const char *key,
+		    const struct why_codes *codes, uint64_t ns)
+{
+	code_json_places(json, facts, key, codes, ns, PLACE_STACK);
+}
+
+void why_json_places(struct json *json, const struct facts *facts, const char *key,
+		     const struct why_codes *codes, uint64_t ns)
+{
+	code_json_places(json, facts, key, codes, ns, PLACE_STATE);
+}
+
+void why_json_root_code(struct json *json, const struct facts *facts, const struct why_root *root,
+			bool has_stacks)
+{
+	uint64_t seen_ns = root->waited.seen_ns > root->code.seen_ns ? root->waited.seen_ns
+								     : root->code.seen_ns;
+	uint32_t keys = has_stacks ? PLACE_STACK : 0;
+
+	code_json_places(json, facts, "waited_in", &root->waited, root->ns, keys);
+	code_json_places(json, facts, "code", &root->code, root->ns, keys);
+	if (facts->stacks)
+		json_print_share(json, "code_seen", seen_ns < root->ns ? seen_ns : root->ns,
+				 root->ns);
 }
 
 static void code_mark(bool *is_told, const struct why_codes *codes)

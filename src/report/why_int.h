@@ -87,10 +87,20 @@ char *words_line(const struct why *why, uint32_t line); /* "Blocked > read > fd 
  */
 char *words_codes(const struct facts *facts, const struct why_codes *codes, uint64_t ns,
 		  const char *sleeping);
+/* Below a root: what was done meanwhile, and where the target itself waited; "" = not known. Free them. */
+char *words_root_done(const struct facts *facts, const struct why *why,
+		      const struct why_root *root);
+char *words_root_waited(const struct facts *facts, const struct why_root *root);
 struct json;
 /* Nothing where no stacks were recorded. */
 void why_json_codes(struct json *json, const struct facts *facts, const char *key,
 		    const struct why_codes *codes, uint64_t ns);
+/* The same with the state, and without an id of the stack: where places of both are one list, and the report has no stacks. */
+void why_json_places(struct json *json, const struct facts *facts, const char *key,
+		     const struct why_codes *codes, uint64_t ns);
+/* "waited_in", "code" and "code_seen" of a root. */
+void why_json_root_code(struct json *json, const struct facts *facts, const struct why_root *root,
+			bool has_stacks);
 void why_json_stacks(struct json *json, const struct facts *facts, const struct why *why,
 		     const struct why *details); /* those that both name */
 

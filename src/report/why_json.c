@@ -68,18 +68,6 @@ static void why_json_put_polls(struct json *json, const struct why_polls *polls)
 	json_end_object(json);
 }
 
-static void put_code(struct json *json, const struct why_root *root, const struct facts *facts)
-{
-	uint64_t seen_ns = root->waited.seen_ns > root->code.seen_ns ? root->waited.seen_ns
-								     : root->code.seen_ns;
-
-	why_json_codes(json, facts, "waited_in", &root->waited, root->ns);
-	why_json_codes(json, facts, "code", &root->code, root->ns);
-	if (facts->stacks)
-		json_print_share(json, "code_seen", seen_ns < root->ns ? seen_ns : root->ns,
-				 root->ns);
-}
-
 static void why_json_put_verdict(struct json *json, const struct why *why,
 				 const struct facts *facts)
 {
@@ -109,7 +97,7 @@ static void why_json_put_verdict(struct json *json, const struct why *why,
 		if (root->client.tid)
 			report_json_thread(json, "works_for", &root->client);
 		why_json_put_polls(json, &root->polls);
-		put_code(json, root, facts);
+		why_json_root_code(json, facts, root, true);
 		json_end_object(json);
 	}
 	json_end_array(json);

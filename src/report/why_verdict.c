@@ -13,11 +13,8 @@
 #define HELD_LEAST 50  /* a hold-up of less than one in so many parts is not told in the head */
 #define CODE_LEAST 100 /* rows of at least one in so many have their code told */
 
-static void add_codes(struct table *table, const struct page *page, const struct why_codes *codes,
-		      uint64_t ns, const char *sleeping)
+static void add_codes(struct table *table, const char *code)
 {
-	AUTO_FREE char *code = words_codes(page->facts, codes, ns, sleeping);
-
 	if (!*code)
 		return;
 	table_cell(table, "%s", "");
@@ -28,14 +25,15 @@ static void add_codes(struct table *table, const struct page *page, const struct
 /* Below the row: what was done meanwhile, and where the target itself waited. */
 static void add_code(struct table *table, const struct page *page, const struct why_row *row)
 {
-	const struct why_codes *code = &row->sum.code;
+	AUTO_FREE char *done = NULL;
+	AUTO_FREE char *waited = NULL;
 
 	if (row->sum.ns * CODE_LEAST < why_verdict_ns(page->why))
 		return;
-	/* Its own sleep is told once. */
-	if (code->count && (code->at[0].is_work || row->sum.who.tid != page->why->target.tid))
-		add_codes(table, page, code, row->sum.ns, "asleep in ");
-	add_codes(table, page, &row->sum.waited, row->sum.ns, "waited in ");
+	done = words_root_done(page->facts, page->why, &row->sum);
+	waited = words_root_waited(page->facts, &row->sum);
+	add_codes(table, done);
+	add_codes(table, waited);
 }
 
 static void verdict_add_row(struct table *table, const struct page *page,

@@ -64,6 +64,10 @@ def hot(trace, *options):
     return json.loads(subprocess.run([HOLDUP, "hot", "--json", *options, trace], capture_output=True, text=True, check=True).stdout)
 
 
+def json_of(*words):
+    return json.loads(subprocess.run([HOLDUP, *words], capture_output=True, text=True, check=True).stdout)
+
+
 def rows(report):
     """By name; of one name the largest: before it runs the program, its process has the recorder's main(), too."""
     return {row["function"]: row for row in sorted(report["functions"], key=lambda row: row["total_ns"])}
@@ -88,6 +92,13 @@ def planted(tap, folder):
         tap.ok(abs(total - working) <= working / 100 and total == report["total_ns"], "the rows add up to what it worked", total, working)
         tap.ok(found["main"]["total_ns"] > 0.9 * total and found["_start"]["total_ns"] > 0.9 * total, "stacks lead to _start",
                found.get("main"), found.get("_start"))
+        both = json_of("stats", "--json", "--by", "function", trace)
+        tap.ok({(row["function"], row["module"]): row["working_ns"] for row in both["functions"] if row["working_ns"]}
+               == {(row["function"], row["module"]): row["self_ns"] for row in report["functions"] if row["self_ns"]},
+               "stats --by function has the same", both["functions"][:3], report["functions"][:3])
+        lines = json_of("breakdown", "--json", str(why["target"]["tid"]), trace)["lines"]
+        own = next(line for line in lines if line["kind"] == "own_code")
+        tap.ok(own["code"][0]["function"] == "work_first" and own["code_seen"] > 0.7, "breakdown has it below own code", own)
         row = next(row for row in why["verdict"] if row["kind"] == "working")
         tap.ok(row["code"] and row["code"][0]["function"] == "work_first" and row["code"][0]["caller"] and row["code_seen"] > 0.7,
                "the row of its work says in which code", row)

@@ -27,6 +27,7 @@ COMMANDS = (
     ("why", "why --json TRACE"), ("why", "why --json --pid TID TRACE"), ("why", "why --json --comm sh TRACE"),
     ("why", "why --json --threads --pid TID TRACE"), ("why", "why --json --class cpu TRACE"),
     ("stats", "stats --json TRACE"), ("stats", "stats --json --by thread --ps --events TRACE"), ("stats", "stats --json --by comm TRACE"),
+    ("stats-functions", "stats --json --by function TRACE"), ("stats-functions", "stats --json --by function --sort name --tid TID TRACE"),
     ("breakdown", "breakdown --json TID TRACE"), ("states", "states --json TID TRACE"),
     ("list", "list --json --lines 200 --state --place TRACE"), ("list", "list --json --count-by comm,event TRACE"),
     ("hot", "hot --json --by function TRACE"), ("hot", "hot --json --by line TRACE"), ("hot", "hot --json --by process --of-verdict TRACE"),
@@ -36,7 +37,7 @@ COMMANDS = (
     ("export-jsonl", "export --format jsonl --what edges TRACE"), ("delays", "delays --json --all TRACE"), ("delays", "delays --json TID TRACE"),
 )
 ONCE = (("doctor", "doctor --json"), ("stuck", "stuck --json --all"), ("stuck-watch", "stuck --json --all --watch 100ms --on chain>1ms --count 1"), ("flight-list", "flight list --json --dir FLIGHT"), ("user", "user list --json"), ("delays", "delays --json --all"), ("delays", "delays advise --json --all"),
-        ("check", "check --json MODEL TRACE"))
+        ("check", "check --json MODEL TRACE"), ("check", "check --json MODEL CONVOY"))
 
 
 def schemas():
@@ -172,7 +173,7 @@ def main():
                 words = [{"TRACE": trace, "TID": tid, "CUT": name + ".cut"}.get(word, word) for word in line.split()]
                 check_command(tap, validators, schema, words, " ".join(words))
         for schema, line in ONCE:
-            words = [{"TRACE": "word-count.holdup", "MODEL": MODEL, "FLIGHT": add_flight()}.get(word, word) for word in line.split()]
+            words = [{"TRACE": "word-count.holdup", "CONVOY": "futex-convoy.holdup", "MODEL": MODEL, "FLIGHT": add_flight()}.get(word, word) for word in line.split()]
             check_command(tap, validators, schema, words, line.replace(ROOT + "/", ""))
         check_sampled(tap, validators)
         check_refuses(tap, validators, "word-count.holdup")

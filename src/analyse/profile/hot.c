@@ -16,29 +16,7 @@
 
 #define SAMPLES_ENOUGH 20 /* of a thread that stands for itself */
 
-/* One thread of those that are meant. */
-struct hot_thread {
-	uint64_t ns;	     /* in the states that are meant */
-	size_t first, count; /* a run in hot_run.samples */
-};
-
-struct hot_sample {
-	uint32_t stack;
-	uint32_t state; /* HOT_... */
-};
-
-struct hot_run {
-	const struct timeline *timeline;
-	const struct stacks *stacks;
-	const struct hot_opts *opts;
-	struct hot *hot;
-	struct hot_thread *threads; /* owned; as opts->slots */
-	struct hot_sample *samples; /* owned */
-	size_t sample_count, sample_cap;
-	struct hot_rows rows;
-};
-
-static uint32_t state_of(uint32_t word)
+uint32_t hot_state(uint32_t word)
 {
 	switch (word_kind(word)) {
 	case WORD_IRQ:
@@ -53,7 +31,7 @@ static uint32_t state_of(uint32_t word)
 	}
 }
 
-static void hot_tell(struct hot_run *run, const struct hot_part *part)
+void hot_tell(struct hot_run *run, const struct hot_part *part)
 {
 	if (!part->ns && !part->count)
 		return;
@@ -113,7 +91,7 @@ static uint64_t piece_ns(const struct hot_run *run, uint32_t slot, const struct 
 	tl_iter_thread(&iter, run->timeline, slot, piece->start_ns, piece->end_ns);
 	while (tl_iter_next(&iter, &in)) {
 		bool is_meant = run->opts->waits ? word_wib(in.word) == WIB_BLOCKED
-						 : state_of(in.word) & run->opts->states;
+						 : hot_state(in.word) & run->opts->states;
 
 		ns += is_meant ? in.end_ns - in.start_ns : 0;
 	}
@@ -133,7 +111,7 @@ static void take_sample(void *context, const struct sampled_moment *moment, uint
 	const struct sampled_thread *thread = context;
 	struct hot_run *run = thread->run;
 	int32_t tid = run->timeline->threads[thread->slot]->tid;
-	uint32_t state = state_of(moment->word);
+	uint32_t state = hot_state(moment->word);
 
 	/* Of a number that was given again, the threads share the samples out by time. */
 	if (timeline_find_thread(run->timeline, tid, moment->ns) != thread->slot)
@@ -239,60 +217,6 @@ static void run_work(struct hot_run *run)
 	spread_few(run);
 }
 
-/* ------------------------------------------------------------------ waits */
-
-/* How much of the wait lies in the window. */
-static uint64_t wait_ns(const struct hot_run *run, const struct stack_wait *wait)
-{
-	uint64_t start =
-		wait->begin_ns > run->opts->start_ns ? wait->begin_ns : run->opts->start_ns;
-	uint64_t end = wait->end_ns < run->opts->end_ns ? wait->end_ns : run->opts->end_ns;
-
-	if (start >= end)
-		return 0;
-	/* Short ones lie before it: as many as it stands for are told of where it is. */
-	return wait->is_short || wait->slept_ns < end - start ? wait->slept_ns : end - start;
-}
-
-/* Waits with a stack; returns their time. */
-static uint64_t add_waits(struct hot_run *run, size_t i)
-{
-	const struct stacks *stacks = run->stacks;
-	uint32_t slot = run->opts->slots[i];
-	int32_t tid = run->timeline->threads[slot]->tid;
-	size_t at = stacks_first_wait(stacks, tid, run->opts->start_ns);
-	bool by_code = run->opts->by < HOT_PROCESS;
-	uint64_t sum = 0;
-
-	for (; at < stacks->wait_count && stacks->waits[at].tid == tid; at++) {
-		const struct stack_wait *wait = &stacks->waits[at];
-		uint64_t ns = wait_ns(run, wait);
-
-		if (!ns || timeline_find_thread(run->timeline, tid, wait->end_ns) != slot)
-			continue;
-		run->threads[i].count++;
-		run->hot->samples++;
-		sum += ns;
-		if (by_code)
-			hot_tell(run, &(struct hot_part){ .slot = slot,
-							  .stack = wait->stack,
-							  .ns = ns,
-							  .count = 1,
-							  .wait = wait });
-	}
-	return sum;
-}
-
-static void run_waits(struct hot_run *run)
-{
-	for (size_t i = 0; i < run->opts->slot_count; i++) {
-		uint64_t seen_ns = add_waits(run, i), all_ns = run->threads[i].ns;
-
-		if (run->opts->by < HOT_PROCESS && seen_ns < all_ns)
-			hot_tell_unseen(run, i, all_ns - seen_ns);
-	}
-}
-
 /* ------------------------------------------------------------------ all of it */
 
 static void run_threads(struct hot_run *run)
@@ -347,7 +271,7 @@ int hot_run(const struct timeline *timeline, const struct facts *facts, const st
 		hot.lost = run.stacks->sampling.lost;
 	}
 	if (opts->waits)
-		run_waits(&run);
+		hot_waits(&run);
 	else if (opts->by < HOT_PROCESS)
 		run_work(&run);
 	if (opts->by >= HOT_PROCESS)

@@ -5,7 +5,7 @@
  * number of samples. A thread of few samples is taken together with the others of its name, since
  * most of these had no sample at all.
  *
- * The same of waits: each wait that has a stack, by its place.
+ * The same of waits: each wait that has a stack, by its place. How long it was, the timeline says.
  */
 #ifndef ANALYSE_PROFILE_HOT_H
 #define ANALYSE_PROFILE_HOT_H
@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "analyse/why/why.h"
+#include "timeline/totals.h"
 
 struct err;
 struct facts;
@@ -59,6 +60,7 @@ struct hot_part {
 	uint64_t count;		       /* samples or waits that this is of; of no stack 0 */
 	uint32_t state;		       /* HOT_... of the sample; of no stack, and of waits 0 */
 	const struct stack_wait *wait; /* NULL = it is work, or of no stack */
+	enum wait_kind kind;	       /* of waits: what for */
 };
 
 struct hot_opts {

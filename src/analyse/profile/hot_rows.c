@@ -40,17 +40,17 @@ static size_t hot_row_of_key(struct hot_rows *rows, uint64_t key, const struct h
 	return rows->count++;
 }
 
-static uint32_t innermost(const struct hot_rows *rows, const struct stack *stack)
+uint32_t hot_place(const struct stack *stack, bool waits, bool native)
 {
-	if (rows->waits && stack->place != FRAME_NONE)
+	if (waits && stack->place != FRAME_NONE)
 		return stack->place;
-	return stack->script != FRAME_NONE && !rows->native ? stack->script : 0;
+	return stack->script != FRAME_NONE && !native ? stack->script : 0;
 }
 
 void hot_rows_stack(struct hot_rows *rows, uint32_t stack, uint64_t ns, uint64_t samples)
 {
 	const struct stack *of = &rows->stacks->stacks[stack];
-	uint32_t self = innermost(rows, of);
+	uint32_t self = hot_place(of, rows->waits, rows->native);
 
 	if (!of->count) {
 		hot_rows_unseen(rows, ns);

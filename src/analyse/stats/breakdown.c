@@ -161,6 +161,7 @@ static void add_segment(struct breakdown_query *query, struct breakdown_thread *
 	uint64_t ns = segment->end_ns - segment->start_ns;
 	enum breakdown_part part = segment_part(segment->word);
 	struct breakdown_line *line;
+	struct code_at at;
 
 	if (part == PART_IRQ) {
 		struct breakdown_irq *irq = irq_of(query, segment->word);
@@ -174,8 +175,13 @@ static void add_segment(struct breakdown_query *query, struct breakdown_thread *
 	line->ns += ns;
 	line->parts[part] += ns;
 	thread->parts[part] += ns;
+	at = (struct code_at){ (size_t)(line - query->result->lines),
+			       (size_t)(thread - query->result->threads) };
 	if (part == PART_BLOCKED)
-		others_add_wait(query, slot, segment);
+		breakdown_code_wait(query, &at, others_add_wait(query, slot, segment), slot,
+				    segment);
+	else if (part == PART_WORKING)
+		breakdown_code_work(query, &at, slot, segment);
 }
 
 /* Counts of calls, their errors and of faults: the timeline keeps them. */
@@ -403,6 +409,7 @@ static void breakdown_finish(struct breakdown_query *query)
 	struct breakdown *result = query->result;
 	uint64_t first = UINT64_MAX, last = 0;
 
+	breakdown_code_finish(query);
 	others_finish(query);
 	if (result->line_count)
 		qsort(result->lines, result->line_count, sizeof(*result->lines), compare_lines);
@@ -461,6 +468,7 @@ static void query_fini(struct breakdown_query *query)
 {
 	free(query->slots);
 	free(query->helps);
+	breakdown_code_fini(query);
 	map_fini(&query->line_of);
 	map_fini(&query->irq_of);
 	map_fini(&query->of_slot);

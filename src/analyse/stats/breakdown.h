@@ -55,6 +55,7 @@ struct breakdown_line {
 	uint64_t max_ns; /* system calls: longest that ended */
 	uint64_t errors; /* system calls */
 	uint64_t events; /* recorded by its threads while in it, not counting those in interrupts */
+	struct why_codes code; /* where in it threads worked and waited: of parts of 'ns' */
 };
 
 /* An interrupt or softirq on top of its threads; all together are PART_IRQ. */
@@ -76,6 +77,7 @@ struct breakdown_wait {
 	uint64_t count;
 	uint64_t ns;
 	uint64_t max_ns;
+	struct why_codes code; /* where the threads waited */
 };
 
 /* Another thread, during the waits of the process that it ended: each moment counted once. */
@@ -90,6 +92,7 @@ struct breakdown_other {
 	uint64_t waiting_ns;
 	uint64_t blocked_ns;
 	uint64_t uncertain_ns; /* or was not there */
+	struct why_codes code; /* where it worked and waited meanwhile */
 };
 
 struct breakdown_thread {
@@ -99,6 +102,7 @@ struct breakdown_thread {
 	uint64_t ns; /* end - start */
 	uint64_t parts[PART_COUNT];
 	uint64_t events;
+	struct why_codes code; /* where it worked and waited */
 	bool adds_up; /* the parts and the states of the timeline are its life, to the ns */
 };
 
@@ -143,6 +147,17 @@ int breakdown_run(const struct timeline *timeline, const struct facts *facts, st
 		  struct err *err);
 
 void breakdown_fini(struct breakdown *breakdown);
+
+/* Of a row that has parts: the time that can be of code. The shares of places are of that. */
+static inline uint64_t breakdown_code_ns(const uint64_t parts[PART_COUNT])
+{
+	return parts[PART_WORKING] + parts[PART_BLOCKED];
+}
+
+static inline uint64_t breakdown_other_code_ns(const struct breakdown_other *other)
+{
+	return other->own_ns + other->kernel_ns + other->blocked_ns;
+}
 
 /* "own_code", "syscall", "fault" ...: the word used in JSON. */
 const char *breakdown_kind_name(enum breakdown_kind kind);

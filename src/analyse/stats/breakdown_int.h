@@ -2,6 +2,7 @@
  * breakdown_int.h - what the files of `breakdown` share.
  *
  *	breakdown.c         puts the result together
+ *	breakdown_code.c    in which code threads worked and waited
  *	breakdown_walk.c    what a thread was in, below interrupts and waits
  *	breakdown_others.c  waits, and what their wakers did
  */
@@ -9,6 +10,7 @@
 #define ANALYSE_STATS_BREAKDOWN_INT_H
 
 #include "analyse/stats/breakdown.h"
+#include "analyse/why/charge_int.h"
 #include "analyse/why/why_int.h"
 #include "base/map.h"
 
@@ -43,6 +45,23 @@ bool walk_next(struct walk *walk, struct segment *out_segment);
 
 enum breakdown_part segment_part(uint32_t word);
 
+/* Places in code of a row, while they are added up. */
+struct code_sums {
+	struct code_part *work, *waits; /* owned */
+	size_t work_count, work_cap, wait_count, wait_cap;
+};
+
+/* Those of all rows of a table, by their index while the rows are added up. */
+struct code_rows {
+	struct code_sums *at; /* owned */
+	size_t count, cap;
+};
+
+/* The rows that a span counts for. */
+struct code_at {
+	size_t line, thread;
+};
+
 struct breakdown_query {
 	const struct timeline *tl;
 	const struct facts *facts;
@@ -58,10 +77,26 @@ struct breakdown_query {
 	struct map wait_of;   /* key of words -> index of waits */
 	struct helped *helps; /* owned; breakdown_others.c */
 	size_t help_count, help_cap;
+	struct code_rows line_code, wait_code, thread_code; /* owned */
 };
 
-/* breakdown_others.c */
-void others_add_wait(struct breakdown_query *query, uint32_t slot, const struct segment *segment);
+/* breakdown_code.c */
+void breakdown_code_work(struct breakdown_query *query, const struct code_at *at, uint32_t slot,
+			 const struct segment *segment);
+void breakdown_code_wait(struct breakdown_query *query, const struct code_at *at, size_t wait,
+			 uint32_t slot, const struct segment *segment);
+void breakdown_code_finish(struct breakdown_query *query); /* before rows are sorted */
+void breakdown_code_fini(struct breakdown_query *query);
+
+/* What another thread was in: 'context' of the segment is not looked at. */
+void breakdown_code_other(const struct breakdown_query *query, struct code_sums *sums,
+			  uint32_t slot, const struct segment *segment);
+
+/* Frees the sums. 'working_ns': how long it worked in all. */
+struct why_codes code_sums_end(struct code_sums *sums, uint64_t working_ns);
+
+/* breakdown_others.c; returns the index of the row of waits */
+size_t others_add_wait(struct breakdown_query *query, uint32_t slot, const struct segment *segment);
 void others_finish(struct breakdown_query *query);
 
 #endif

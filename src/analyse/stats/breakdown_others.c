@@ -60,10 +60,11 @@ static uint32_t helper_of(const struct breakdown_query *query, const struct wait
 	return slot;
 }
 
-void others_add_wait(struct breakdown_query *query, uint32_t slot, const struct segment *segment)
+size_t others_add_wait(struct breakdown_query *query, uint32_t slot, const struct segment *segment)
 {
 	uint64_t ns = segment->end_ns - segment->start_ns;
 	struct breakdown_wait *line;
+	size_t row;
 	struct wait wait;
 	uint32_t helper;
 
@@ -73,9 +74,10 @@ void others_add_wait(struct breakdown_query *query, uint32_t slot, const struct 
 	line->count++;
 	if (ns > line->max_ns)
 		line->max_ns = ns;
+	row = (size_t)(line - query->result->waits);
 	helper = helper_of(query, &wait);
 	if (helper == SLOT_NONE)
-		return;
+		return row;
 	query->helps =
 		vec_room(query->helps, query->help_count, &query->help_cap, sizeof(*query->helps));
 	query->helps[query->help_count++] = (struct helped){
@@ -86,6 +88,7 @@ void others_add_wait(struct breakdown_query *query, uint32_t slot, const struct 
 		.start_ns = segment->start_ns,
 		.end_ns = segment->end_ns,
 	};
+	return row;
 }
 
 /* ------------------------------------------------------------------- others */
@@ -93,17 +96,21 @@ void others_add_wait(struct breakdown_query *query, uint32_t slot, const struct 
 ORDER_FUNCTION(compare_helps, struct helped, ORDER_UP(slot), ORDER_UP(start_ns), ORDER_UP(end_ns));
 
 static void other_add_span(struct breakdown_query *query, struct breakdown_other *other,
-			   uint32_t slot, uint64_t start_ns, uint64_t end_ns)
+			   struct code_sums *code, uint32_t slot, const struct segment *span)
 {
 	struct tl_iter iter;
 	struct tl_interval in;
 
-	other->ns += end_ns - start_ns;
-	tl_iter_thread(&iter, query->tl, slot, start_ns, end_ns);
+	other->ns += span->end_ns - span->start_ns;
+	tl_iter_thread(&iter, query->tl, slot, span->start_ns, span->end_ns);
 	while (tl_iter_next(&iter, &in)) {
 		uint64_t ns = in.end_ns - in.start_ns;
 		enum word_kind kind = word_kind(in.word);
 
+		breakdown_code_other(query, code, slot,
+				     &(struct segment){ .start_ns = in.start_ns,
+							.end_ns = in.end_ns,
+							.word = in.word });
 		switch (segment_part(in.word)) {
 		case PART_WORKING:
 			*(kind == WORD_USER || kind == WORD_RUN ? &other->own_ns
@@ -131,21 +138,23 @@ static void add_other(struct breakdown_query *query, size_t first, size_t last)
 	const struct helped *helps = query->helps;
 	struct breakdown *result = query->result;
 	struct breakdown_other *other = &result->others[result->other_count++];
-	uint64_t start_ns = helps[first].start_ns, end_ns = helps[first].end_ns;
+	struct segment span = { .start_ns = helps[first].start_ns, .end_ns = helps[first].end_ns };
+	struct code_sums code = { 0 };
 
 	other->who = why_thread(&query->words, helps[first].slot);
 	for (size_t i = first; i < last; i++) {
 		other->waits++;
 		other->queued |= helps[i].queued;
-		if (helps[i].start_ns > end_ns) {
-			other_add_span(query, other, helps[first].slot, start_ns, end_ns);
-			start_ns = helps[i].start_ns;
-			end_ns = helps[i].end_ns;
-		} else if (helps[i].end_ns > end_ns) {
-			end_ns = helps[i].end_ns;
+		if (helps[i].start_ns > span.end_ns) {
+			other_add_span(query, other, &code, helps[first].slot, &span);
+			span.start_ns = helps[i].start_ns;
+			span.end_ns = helps[i].end_ns;
+		} else if (helps[i].end_ns > span.end_ns) {
+			span.end_ns = helps[i].end_ns;
 		}
 	}
-	other_add_span(query, other, helps[first].slot, start_ns, end_ns);
+	other_add_span(query, other, &code, helps[first].slot, &span);
+	other->code = code_sums_end(&code, other->own_ns + other->kernel_ns);
 }
 
 static int compare_others(const void *a, const void *b)

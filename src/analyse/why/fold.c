@@ -173,6 +173,36 @@ static void add_root(struct why_row *row, const struct item *item)
 		row->name = item->name;
 }
 
+/* The stack that is told with a place is the root's that was there for longest. */
+static void take_stack(struct why_code *code, const struct why_codes *codes, uint64_t *most_ns)
+{
+	for (uint32_t i = 0; i < codes->count; i++) {
+		const struct why_code *one = &codes->at[i];
+
+		if (one->place != code->place || one->is_work != code->is_work ||
+		    one->ns <= *most_ns)
+			continue;
+		code->stack = one->stack;
+		*most_ns = one->ns;
+	}
+}
+
+static void take_stacks(struct why_row *row, const struct item *items, size_t run)
+{
+	for (uint32_t k = 0; k < row->sum.waited.count; k++) {
+		uint64_t most_ns = 0;
+
+		for (size_t i = 0; i < run; i++)
+			take_stack(&row->sum.waited.at[k], &items[i].root->waited, &most_ns);
+	}
+	for (uint32_t k = 0; k < row->sum.code.count; k++) {
+		uint64_t most_ns = 0;
+
+		for (size_t i = 0; i < run; i++)
+			take_stack(&row->sum.code.at[k], &items[i].root->code, &most_ns);
+	}
+}
+
 /* One row of 'run' items; two threads of one number, one after the other, are two. */
 static void put_row(struct folding *folding, const struct item *items, size_t run)
 {
@@ -190,6 +220,7 @@ static void put_row(struct folding *folding, const struct item *items, size_t ru
 		add_root(row, &items[i]);
 		row->threads += items[i].root->who.tid != items[i - 1].root->who.tid;
 	}
+	take_stacks(row, items, run);
 	if (row->many_whats) {
 		row->sum.what = "";
 		row->sum.what_data = NULL;

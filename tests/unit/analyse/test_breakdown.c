@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "event/stacks.h"
 #include "random_trace.h"
 #include "told.h"
 
@@ -451,6 +452,70 @@ static void with_holes_it_adds_up_and_says_what_is_uncertain(void **unused)
 	assert_true(uncertain > 0);
 }
 
+/* Stacks: 0 = load(), 1 = parse(), 2 = fetch(). */
+static void add_code(struct told *told)
+{
+	static const char *const names[] = { "load", "parse", "fetch" };
+	struct stacks *stacks = xcalloc(1, sizeof(*stacks));
+
+	for (uint32_t i = 0; i < ARRAY_LEN(names); i++) {
+		stacks_add_frame(stacks,
+				 &(struct stack_frame){ .function = names[i], .module = "prog" });
+		assert_true(stacks_add_stack(stacks, &i, 1, NULL));
+	}
+	stacks->sampling.period_ns = 20;
+	stacks_add_wait(stacks, &(struct stack_wait){ 7, 0, 21, 51, 30, false, false });
+	stacks_add_sample(stacks, &(struct stack_sample){ 62, 7, 0 }); /* in read() */
+	stacks_add_sample(stacks, &(struct stack_sample){ 75, 7, 1 }); /* own code */
+	stacks_add_sample(stacks, &(struct stack_sample){ 85, 7, 1 });
+	stacks_add_sample(stacks, &(struct stack_sample){ 92, 7, 2 }); /* it had no CPU */
+	stacks_add_sample(stacks, &(struct stack_sample){ 35, 8, 2 });
+	stacks_finish(stacks);
+	told->trace->facts.stacks = stacks;
+}
+
+/* "NAME working 17, NAME blocked 30; 47 seen" of some places. */
+static const char *code_text(struct told *told, const struct why_codes *codes)
+{
+	const struct stacks *stacks = told->trace->facts.stacks;
+	char *text = NULL;
+
+	for (uint32_t i = 0; i < codes->count; i++)
+		told_add(&text, "%s%s %s %" PRIu64, i ? ", " : "",
+			 stacks_frame(stacks, codes->at[i].stack, 0)->function,
+			 codes->at[i].is_work ? "working" : "blocked", codes->at[i].ns);
+	told_add(&text, "; %" PRIu64 " seen", codes->seen_ns);
+	return told_keep(told, text);
+}
+
+static void rows_have_the_places_of_their_waits_and_of_their_work(void **unused)
+{
+	struct told *told = replayed(a_process);
+	struct breakdown breakdown;
+
+	add_code(told);
+	breakdown = breakdown_of(told, 7, 0, 100);
+	/* One look in 17 ns at work; the whole wait. */
+	assert_string_equal(code_text(told, &find_line(&breakdown, "read")->code),
+			    "load blocked 30, load working 17; 47 seen");
+	/* Two looks, and they stand for its 30 ns. */
+	assert_string_equal(code_text(told, &find_line(&breakdown, "own code")->code),
+			    "parse working 30; 30 seen");
+	assert_string_equal(code_text(told, &breakdown.waits[0].code), "load blocked 30; 30 seen");
+	assert_string_equal(code_text(told, &breakdown.threads[0].code),
+			    "parse working 34, load blocked 30, load working 17; 82 seen");
+	/* 8 worked for all of the 30 ns: one look is too few to stand for them. */
+	assert_string_equal(code_text(told, &breakdown.others[0].code),
+			    "fetch working 20; 20 seen");
+	breakdown_fini(&breakdown);
+	/* Of the wait only what lies in the window, and no look. */
+	breakdown = breakdown_of(told, 7, 30, 45);
+	assert_string_equal(code_text(told, &find_line(&breakdown, "read")->code),
+			    "load blocked 15; 15 seen");
+	breakdown_fini(&breakdown);
+	told_free(told);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -462,6 +527,7 @@ int main(void)
 		cmocka_unit_test(work_that_it_queued_is_marked),
 		cmocka_unit_test(a_process_that_is_not_there_is_an_error),
 		cmocka_unit_test(the_events_inside_are_those_between_enter_and_exit),
+		cmocka_unit_test(rows_have_the_places_of_their_waits_and_of_their_work),
 		cmocka_unit_test(on_random_traces_it_adds_up_and_calls_are_those_of_the_timeline),
 		cmocka_unit_test(with_holes_it_adds_up_and_says_what_is_uncertain),
 	};

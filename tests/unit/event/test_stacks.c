@@ -138,6 +138,20 @@ static void a_program_may_name_its_functions_as_the_c_library_does(void **unused
 	assert_int_equal(place_of(3, part_of_it), 2);
 }
 
+static void the_place_is_behind_musl_in_a_static_program(void **unused)
+{
+	static const char *const read[][2] = { { "sccp", "prog" },
+					       { "read", "prog" },
+					       { "load", "prog" } };
+	static const char *const own[][2] = { { "read", "prog" },
+					      { "sccp", "prog" },
+					      { "main", "prog" } };
+
+	assert_int_equal(place_of(3, read), 2);
+	/* A compiler has a pass of this name. */
+	assert_int_equal(place_of(3, own), 1);
+}
+
 static void the_place_is_behind_the_languages_own_libraries(void **unused)
 {
 	static const char *const guard[][2] = { { "___pthread_mutex_lock", "libc.so.6" },
@@ -270,6 +284,7 @@ int main(void)
 		cmocka_unit_test(the_place_is_behind_the_kernel_and_the_c_library),
 		cmocka_unit_test(a_scripts_place_is_behind_its_own_library),
 		cmocka_unit_test(a_program_may_name_its_functions_as_the_c_library_does),
+		cmocka_unit_test(the_place_is_behind_musl_in_a_static_program),
 		cmocka_unit_test(the_place_is_behind_the_languages_own_libraries),
 		cmocka_unit_test(places_in_one_function_are_alike),
 		cmocka_unit_test(clones_of_a_function_of_the_kernel_are_alike),

@@ -1,0 +1,52 @@
+/* test_fold.c - the code of roots that are one row. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyse/why/fold.h"
+
+/* A worker that slept, and where, while the target waited at another place. */
+static struct why_root sleeper(int32_t tid, uint64_t ns, uint32_t stack)
+{
+	return (struct why_root){
+		.ns = ns,
+		.kind = WHY_TIMER,
+		.class = WHY_HELD_UP,
+		.who = { tid, tid, "worker" },
+		.what = "clock_nanosleep",
+		.object = "",
+		.count = 1,
+		.waited = { .at = { { 1, stack + 10, 0, ns } }, .count = 1, .seen_ns = ns },
+		.code = { .at = { { 2, stack, 0, ns } }, .count = 1, .seen_ns = ns },
+	};
+}
+
+static void the_stack_of_a_place_is_of_who_was_there_for_longest(void **unused)
+{
+	struct why_root roots[] = { sleeper(13, 300, 5), sleeper(12, 200, 4), sleeper(11, 100, 3) };
+	const struct why why = {
+		.end_ns = 600, .target = { 7, 7, "main" }, .roots = roots, .root_count = 3
+	};
+	struct why_rows rows;
+
+	why_fold(&why, 1, &rows);
+	assert_int_equal(rows.count, 1);
+	assert_int_equal(rows.at[0].threads, 3);
+	assert_int_equal(rows.at[0].sum.code.at[0].ns, 600);
+	assert_int_equal(rows.at[0].sum.code.at[0].stack, 5);
+	assert_int_equal(rows.at[0].sum.waited.at[0].ns, 600);
+	assert_int_equal(rows.at[0].sum.waited.at[0].stack, 15);
+	why_rows_fini(&rows);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_stack_of_a_place_is_of_who_was_there_for_longest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
