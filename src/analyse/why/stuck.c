@@ -72,6 +72,22 @@ static bool asks_to_end(struct query *query, const struct wait *wait)
 	       strcmp(timeline_name(query->tl, wait->object), "a signal") != 0;
 }
 
+/*
+ * Another thread ended the process: the first one, by whose life that of the process is told, was there for that long
+ * because of what the other one did. Runtimes that pass tasks between threads (Go) end in any of them.
+ */
+static bool ended_by_sibling(struct query *query, uint32_t slot, const struct wait *wait)
+{
+	const struct tl_thread *thread = query->tl->threads[slot];
+	uint32_t by = wait->waker.slot;
+
+	return thread->tid == thread->tgid && wait->waker.kind == ACTOR_THREAD &&
+	       by < query->tl->thread_count && by != slot &&
+	       query_is_one_process(query, by, slot) &&
+	       word_kind(wait->waker.word) == WORD_SYSCALL &&
+	       strcmp(describe_word(query, wait->waker.word), "exit_group") == 0;
+}
+
 const struct why_reason *query_stuck(struct query *query, uint32_t slot, const struct wait *wait,
 				     const struct tl_interval *in)
 {
@@ -88,6 +104,8 @@ const struct why_reason *query_stuck(struct query *query, uint32_t slot, const s
 		return NULL;
 	/* With lean events it is not known whether it made another call. */
 	ended = query->facts->has_syscalls && ended_in(query, thread, wait, word_arg(in->word));
+	if (ended && ended_by_sibling(query, slot, wait))
+		return NULL;
 	if (!ended && !asks_to_end(query, wait) && !wait_gave_up(wait))
 		return NULL;
 	return ended_by(query, thread, wait, ended ? WHY_REASON_ENDED : WHY_REASON_INTERRUPTED);

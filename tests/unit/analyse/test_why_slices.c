@@ -227,6 +227,83 @@ static void a_shell_redirects_for_each_look(void **unused)
 	told_free(told);
 }
 
+/* 'calls' of 'result', up to an empty name, behind each of three slices of select(). */
+static struct told *asked_with(const char *facts, const char *const (*calls)[2])
+{
+	struct script script = begun();
+	char *text = xasprintf("thread 7 7 1 R server\n%s%s", facts, script.text);
+
+	free(script.text);
+	script.text = text;
+	for (int i = 0; i < 3; i++) {
+		slice(&script, "select 4", 100);
+		for (int j = 0; calls[j][0]; j++)
+			call(&script, calls[j][0], calls[j][1]);
+	}
+	woken_slice(&script, "select 4", 10);
+	return asked(&script);
+}
+
+static void assert_slices(const char *facts, const char *const (*calls)[2], uint64_t count)
+{
+	struct told *told = asked_with(facts, calls);
+
+	assert_int_equal(told->why.slice_count, count);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), (3 - count) * 100 * MS);
+	told_free(told);
+}
+
+/* A handler of signals wakes the loop of its own thread, by a signal or a byte in a pipe: it found its own. */
+static void what_it_sent_itself_is_nothing_new(void **unused)
+{
+	static const char pipes[] = "fd 7 3 pipe pipe:[5]\nfd 7 4 pipe pipe:[5]\n"
+				    "fd 7 6 pipe pipe:[6]\n";
+
+	assert_slices("",
+		      (const char *const[][2]){ { "kill 7 23", "0" },
+						{ "rt_sigreturn", "-4" },
+						{ "select 4", "1" },
+						{ "read 8", "128" },
+						{ 0 } },
+		      3);
+	assert_slices(
+		"", (const char *const[][2]){ { "select 4", "1" }, { "read 8", "128" }, { 0 } }, 0);
+	assert_slices(
+		"",
+		(const char *const[][2]){
+			{ "kill 9 23", "0" }, { "select 4", "1" }, { "read 8", "128" }, { 0 } },
+		0);
+	assert_slices(pipes,
+		      (const char *const[][2]){ { "write 4", "1" },
+						{ "select 4", "1" },
+						{ "read 3", "1" },
+						{ "read 3", "-11" },
+						{ 0 } },
+		      3);
+	assert_slices(pipes,
+		      (const char *const[][2]){
+			      { "write 6", "1" }, { "select 4", "1" }, { "read 3", "1" }, { 0 } },
+		      0);
+	assert_slices(pipes, (const char *const[][2]){ { "write 4", "1" }, { 0 } }, 0);
+}
+
+/* A server that asks /proc for its own memory now and then has done nothing for what it waits for. */
+static void a_file_that_is_read_is_a_look(void **unused)
+{
+	assert_slices("",
+		      (const char *const[][2]){ { "openat -100 4096 0", "5" },
+						{ "read 5", "320" },
+						{ "close 5", "0" },
+						{ 0 } },
+		      3);
+	assert_slices("",
+		      (const char *const[][2]){
+			      { "openat -100 4096 64", "5" }, { "close 5", "0" }, { 0 } },
+		      0);
+	assert_slices("", (const char *const[][2]){ { "close 5", "0" }, { 0 } }, 0);
+	assert_slices("", (const char *const[][2]){ { "openat -100 4096 0", "5" }, { 0 } }, 0);
+}
+
 static void who_writes_in_between_does_more_than_look(void **unused)
 {
 	struct script script = begun();
@@ -727,6 +804,8 @@ int main(void)
 		cmocka_unit_test(another_lock_is_another_wait),
 		cmocka_unit_test(to_look_is_to_ask_for_the_time_or_in_vain),
 		cmocka_unit_test(a_shell_redirects_for_each_look),
+		cmocka_unit_test(what_it_sent_itself_is_nothing_new),
+		cmocka_unit_test(a_file_that_is_read_is_a_look),
 		cmocka_unit_test(who_writes_in_between_does_more_than_look),
 		cmocka_unit_test(a_periodic_loop_works_each_time),
 		cmocka_unit_test(one_long_look_does_not_end_it),
