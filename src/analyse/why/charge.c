@@ -623,6 +623,8 @@ static bool charge_slice(struct charger *charger, const struct place *place, uin
 		return false;
 	slice.word = last.word;
 	below = place_below(charger, place, slot, &last.wait, &led);
+	if (!below.inferred)
+		below.inferred = why_reason_id(last.inferred);
 	charger->nodes[below.node].slices++;
 	if (place->depth == 0) {
 		why->slice_count++;

@@ -49,6 +49,7 @@
 struct slice_run {
 	uint32_t first, last;
 	bool is_joined;	  /* by 'last' */
+	bool is_reported; /* it wrote to its output in between, so that it is inferred */
 	struct wait wait; /* one of them */
 	bool is_missed;	  /* what came wakes nobody: 'answer' */
 	struct answer answer;
@@ -172,6 +173,7 @@ struct looking {
 	bool signalled;	      /* it sent a signal to its own process since that slice */
 	uint32_t opened;      /* files, to read, since that slice, that are open still */
 	bool has_opened;      /* there were some, behind any of the slices */
+	bool has_reported;    /* it wrote to its output, the same */
 	uint32_t
 		sent; /* channel that it put something into since, for itself to take out; 0 = none */
 	uint64_t worked_ns;    /* since that slice */
@@ -308,6 +310,16 @@ static bool is_file_read(struct looking *looking, uint32_t call, uint32_t word)
 	return true;
 }
 
+/* Who says how far it is, again and again, waits on for the same descriptors. */
+static bool is_report(struct looking *looking, uint32_t call, uint32_t word)
+{
+	if (!word_has(word, WORD_MADE) || !asks_is_watch(looking->query, looking->slice.in) ||
+	    !asks_is_among(" write writev ", asks_name(looking->query, call)))
+		return false;
+	looking->has_reported = true;
+	return true;
+}
+
 /* The next call need not sleep: what it finds came since the last slice. A futex call may have woken somebody. */
 static bool is_next(const struct looking *looking, uint32_t call, uint32_t word)
 {
@@ -362,7 +374,7 @@ static enum look look_at_end(struct looking *looking, uint32_t word, uint64_t en
 		looking->what = word_was_what(word);
 	if (!call || word_error(word))
 		return LOOK_ON;
-	if (!is_own && sends_to_itself(looking, call, word))
+	if (!is_own && (is_report(looking, call, word) || sends_to_itself(looking, call, word)))
 		return LOOK_ON;
 	if (is_own || is_next(looking, call, word)) {
 		if (!word_found_nothing(word) && !wait_ticks(looking->query, &looking->slice) &&
@@ -450,7 +462,7 @@ static bool look_on(struct looking *looking)
 	looking->has_looked = false;
 	looking->what = 0;
 	looking->by_next = looking->took = looking->signalled = false;
-	looking->has_opened = false;
+	looking->has_opened = looking->has_reported = false;
 	looking->sent = looking->opened = 0;
 	looking->count = 0;
 	look_count(looking, &looking->slice);
@@ -530,7 +542,7 @@ static bool is_missed(const struct looking *looking, struct answer *out_answer)
 	struct missed missed;
 
 	if ((!looking->went_on_ns && !looking->found_ns) ||
-	    (looking->has_opened && !looking->found_ns) ||
+	    ((looking->has_opened || looking->has_reported) && !looking->found_ns) ||
 	    looking->query->slices->looks > LOOKS_MAX)
 		return false;
 	looking->query->slices->looks += looking->query->tl->thread_count;
@@ -545,6 +557,7 @@ static struct slice_run find_run(struct query *query, uint32_t slot, uint32_t in
 	struct slice_run run = { .first = index, .wait = *wait };
 
 	run.is_joined = look_on(&looking);
+	run.is_reported = looking.has_reported;
 	run.last = looking.index;
 	run.is_missed = !run.is_joined && is_missed(&looking, &run.answer);
 	return run;
@@ -585,6 +598,10 @@ bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct
 		return false;
 	run = run_of(query, slot, index, wait);
 	*out_last = (struct last_slice){ .slot = slot };
+	if (run->is_joined && run->is_reported)
+		out_last->inferred = why_reason_keep(
+			query->why, &(struct why_reason){ .kind = WHY_REASON_REPORTED,
+							  .call = describe_in(query, wait) });
 	if (run->is_joined)
 		index = run->last;
 	else if (!query_turn(query, slot, wait, &out_last->slot, &index))

@@ -212,6 +212,7 @@ struct last_slice {
 	struct wait wait;
 	uint32_t slot; /* another thread of the process may have had it */
 	uint32_t word; /* of its interval */
+	const struct why_reason *inferred; /* from what it is that it is one wait; NULL = known */
 };
 
 /* Why a call says nothing of what a thread does. */

@@ -310,15 +310,31 @@ static void who_writes_in_between_does_more_than_look(void **unused)
 	struct told *told;
 
 	slice(&script, "select 4", 500);
-	call(&script, "write 1", "5");
+	call(&script, "write 9", "5");
 	slice(&script, "select 4", 500);
-	call(&script, "write 1", "5");
+	call(&script, "write 9", "5");
 	woken_slice(&script, "select 4", 100);
 	told = asked(&script);
 	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 1000 * MS);
 	assert_int_equal(charged_ns(told, WHY_OTHER_THREAD, 9), 100 * MS);
 	assert_int_equal(told->why.slice_count, 0);
 	told_free(told);
+}
+
+/* A client that says how far it is waits on: that only its output was written is how it is known, so it is inferred. */
+static void who_only_writes_its_output_waits_on_as_inferred(void **unused)
+{
+	struct told *told = asked_with("", (const char *const[][2]){ { "write 2", "9" }, { 0 } });
+	const struct why_root *first = &told->why.roots[0];
+
+	assert_int_equal(first->who.tid, 9);
+	assert_int_equal(first->ns, 300 * MS);
+	assert_string_equal(
+		told_reason(first->inferred),
+		"select() was called again each time, with only output written in between");
+	assert_int_equal(told->why.slice_count, 3);
+	told_free(told);
+	assert_slices("", (const char *const[][2]){ { "sendto 2", "9" }, { 0 } }, 0);
 }
 
 static void a_periodic_loop_works_each_time(void **unused)
@@ -807,6 +823,7 @@ int main(void)
 		cmocka_unit_test(what_it_sent_itself_is_nothing_new),
 		cmocka_unit_test(a_file_that_is_read_is_a_look),
 		cmocka_unit_test(who_writes_in_between_does_more_than_look),
+		cmocka_unit_test(who_only_writes_its_output_waits_on_as_inferred),
 		cmocka_unit_test(a_periodic_loop_works_each_time),
 		cmocka_unit_test(one_long_look_does_not_end_it),
 		cmocka_unit_test(a_long_look_before_the_end_ends_it),
