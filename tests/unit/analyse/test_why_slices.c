@@ -115,6 +115,42 @@ static void slices_are_charged_to_what_ended_the_last(void **unused)
 	told_free(told);
 }
 
+/* Between two slices 9 woke 7, which needed no more: what ended the last slice of 9 came later. */
+static void what_ends_slices_later_is_no_cause(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 9\n"
+				     "  0 cpu2 switch 0(runnable) 11\n"
+				     "  1 cpu0 enter futex 0x500 128 2\n"
+				     "  2 cpu1 enter futex 0x900 128 2\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 11 cpu1 switch 9(blocked) 0\n"
+				     "100 cpu1 vector local_timer\n"
+				     "100 cpu1 hrtimer hrtimer_wakeup\n"
+				     "100 cpu1 waking 9 cpu 1\n"
+				     "100 cpu1 hrtimerdone\n"
+				     "100 cpu1 vectorexit local_timer\n"
+				     "101 cpu1 switch 0(runnable) 9\n"
+				     "102 cpu1 leave futex -110\n"
+				     "103 cpu1 enter futex 0x500 129 1\n"
+				     "104 cpu1 waking 7 cpu 0\n"
+				     "105 cpu1 leave futex 1\n"
+				     "106 cpu0 switch 0(runnable) 7\n"
+				     "107 cpu0 leave futex 0\n"
+				     "108 cpu1 enter futex 0x900 128 2\n"
+				     "110 cpu1 switch 9(blocked) 0\n"
+				     "190 cpu2 waking 9 cpu 1\n"
+				     "191 cpu1 switch 0(runnable) 9\n"
+				     "192 cpu1 leave futex 0\n"
+				     "200 cpu0 switch 7(blocked) 0\n");
+	const struct why_root *first = &explained(told, 7, 10, 104)->roots[0];
+
+	assert_int_equal(first->kind, WHY_TIMER);
+	assert_int_equal(first->who.tid, 9);
+	assert_int_equal(first->ns, 89);
+	told_free(told);
+}
+
 /* Each wait is told as it was, and what the last slice was ended by. */
 static void each_slice_is_told_with_the_end_of_the_last(void **unused)
 {
@@ -814,6 +850,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slices_are_charged_to_what_ended_the_last),
+		cmocka_unit_test(what_ends_slices_later_is_no_cause),
 		cmocka_unit_test(each_slice_is_told_with_the_end_of_the_last),
 		cmocka_unit_test(conditions_use_two_words_in_turn),
 		cmocka_unit_test(a_lock_in_between_does_not_end_it),
