@@ -54,6 +54,8 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_PASSED_ON] =
 		"what had come last was sent on to it, and it has not answered since",
 	[WHY_REASON_SEEN] = "it %S",
+	[WHY_REASON_REPORTED] =
+		"%C() was called again each time, with only output written in between",
 	[WHY_REASON_GAVE_UP] = "it was killed as the limit of the wait had run out",
 	[WHY_REASON_SUCCEEDED] = "%C()%K%O %F until it %B",
 	[WHY_REASON_CHANGED] = "%C()%K%O found nothing new until it %B",

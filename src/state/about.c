@@ -2,6 +2,7 @@
  * about.c - which file, process or futex a call was about, and what came of it: a few bits that its end keeps.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "state/state_int.h"
 
@@ -49,6 +50,12 @@ static bool empties(const struct call *call, const uint64_t *args)
 static bool maps_for_others(const struct call *call, const uint64_t *args)
 {
 	return strcmp(call->name, "mmap") == 0 && MAP_OTHERS(args[3] & MAP_KIND);
+}
+
+/* What a program has to say goes there. */
+static bool is_output(uint64_t fd)
+{
+	return (int32_t)fd == STDOUT_FILENO || (int32_t)fd == STDERR_FILENO;
 }
 
 int32_t about_process(const struct call *call, const uint64_t *args)
@@ -205,6 +212,8 @@ uint32_t about_result(struct state *state, const struct thread *thread, int64_t 
 			return WORD_EMPTIED;
 		return may_make(call, thread->call_args) ? WORD_MADE : 0;
 	case CALL_FD:
+		if (call->moves == MOVES_IN)
+			return ret > 0 && is_output(thread->call_args[0]) ? WORD_MADE : 0;
 		return maps_for_others(call, thread->call_args) && thread->call_args[2] & MAP_WRITES
 			       ? WORD_MADE
 			       : 0;

@@ -52,13 +52,26 @@ static const struct awaited nobody = { .slot = SLOT_NONE };
 
 /* ----------------------------------------------------------------- which thread */
 
+/* A stop is one of the whole process, but for what a tracer does to a thread. */
+static bool is_process_stopped(const struct thread *leader)
+{
+	const struct wait *wait;
+
+	if (leader->sched != SCHED_BLOCKED || leader->wait < leader->tl->wait_base ||
+	    leader->wait >= leader->tl->wait_count)
+		return false;
+	wait = tl_wait(leader->tl, leader->wait);
+	return !wait->woken_ns && wait->flags & WAIT_STOPPED && !(wait->flags & WAIT_EXPECTS);
+}
+
 uint32_t expect_thread(struct state *state, const struct thread *thread,
 		       const struct process *process)
 {
 	const struct thread *leader = state_living(state, process->tgid);
 	uint32_t least = thread->tl->wait_base;
 
-	if (process->refs == 1 && leader && leader->process == process)
+	if (leader && leader->process == process &&
+	    (process->refs == 1 || is_process_stopped(leader)))
 		return leader->slot;
 	if (thread->tl->wait_count > WAITS_BACK && thread->tl->wait_count - WAITS_BACK > least)
 		least = thread->tl->wait_count - WAITS_BACK;

@@ -68,7 +68,10 @@ enum word_kind {
 /* WORD_USER: it was about a channel, where what one puts in another one takes out: see word_was_channel() */
 #define WORD_CHANNEL (1u << 11)
 #define WORD_VAIN    (1u << 12) /* WORD_USER: the call that just ended looked, and found nothing new */
-/* WORD_USER: the call was asked to open a file, or to make it; or mapped one to write; or closed a copy of a descriptor */
+/*
+ * WORD_USER: the call was asked to open a file, or to make it; or mapped one to write; or closed a copy of a descriptor;
+ * or wrote to the standard output or error
+ */
 #define WORD_MADE (1u << 13)
 #define WORD_EMPTIED \
 	(WORD_VAIN | WORD_MADE) /* WORD_USER: it opened a file, and emptied it; may have made it */

@@ -404,12 +404,14 @@ static void charge_sent(struct charger *charger, const struct place *place, uint
 			const struct wait *wait, const struct tl_interval *in)
 {
 	uint64_t sent = wait->origin.time_ns;
+	struct place by_then = *place;
 
 	if (sent < in->start_ns)
 		sent = in->start_ns;
 	if (sent > in->end_ns)
 		sent = in->end_ns;
-	charge(charger, place, wait->waker.slot, in->start_ns, sent);
+	by_then.until_ns = wait->origin.time_ns;
+	charge(charger, &by_then, wait->waker.slot, in->start_ns, sent);
 	if (sent < in->end_ns)
 		(void)charge_hardware(charger, place, slot, wait,
 				      &(struct tl_interval){ sent, in->end_ns, in->word });
@@ -439,7 +441,7 @@ static struct place place_below(struct charger *charger, const struct place *pla
 				   : charge_hop(charger, place, slot, wait, led);
 	below.depth = place->depth + 1;
 	below.owner = SLOT_NONE;
-	below.acted_ns = 0;
+	below.acted_ns = below.until_ns = 0;
 	node = &charger->nodes[below.node];
 	charge_note_holder(charger, node, wait);
 	if (node->count > 1 && (led->lock || led->inferred || node->slices) &&
@@ -563,8 +565,10 @@ static void charge_ended(struct charger *charger, const struct place *place, uin
 		charge_sent(charger, place, slot, wait, in);
 	} else {
 		uint64_t from = charge_origin(charger, place, slot, wait, in);
+		struct place by_then = *place;
 
-		charge(charger, place, by, from, in->end_ns);
+		by_then.until_ns = wait->woken_ns;
+		charge(charger, &by_then, by, from, in->end_ns);
 	}
 }
 
@@ -605,6 +609,22 @@ static bool has_acted(const struct place *place, const struct wait *wait, const 
 }
 
 /*
+ * Between two slices it did what is asked for, and woke somebody: what ended the last of them came later, and cannot be
+ * why. Threads that have one set of descriptors by turns wake each other for that alone.
+ */
+static bool is_too_late(const struct charger *charger, const struct place *place, uint32_t slot,
+			const struct wait *last)
+{
+	struct query *query = charger->query;
+
+	if (!place->until_ns || place->node == NODE_NONE ||
+	    (last->woken_ns && last->woken_ns <= place->until_ns))
+		return false;
+	return strncmp(describe_in(query, last), "futex", strlen("futex")) == 0 ||
+	       !query_is_one_process(query, charger->nodes[place->node].slot, slot);
+}
+
+/*
  * A slice is charged to what ended the last one, for what that did in the slice. Who ended it may have
  * waited then, unlike whoever ends a whole wait: so it is not followed in circles.
  */
@@ -619,10 +639,12 @@ static bool charge_slice(struct charger *charger, const struct place *place, uin
 
 	if (is_waiting_above(charger, place, slot) ||
 	    !query_slice(charger->query, slot, in->word, wait, &last) ||
-	    has_acted(place, wait, &last.wait))
+	    has_acted(place, wait, &last.wait) || is_too_late(charger, place, slot, &last.wait))
 		return false;
 	slice.word = last.word;
 	below = place_below(charger, place, slot, &last.wait, &led);
+	if (!below.inferred)
+		below.inferred = why_reason_id(last.inferred);
 	charger->nodes[below.node].slices++;
 	if (place->depth == 0) {
 		why->slice_count++;

@@ -80,6 +80,7 @@ struct place {
 	uint32_t inferred; /* reason: from what the way here is; 0 = it is known */
 	uint32_t server;   /* slot: is at work for the requests of a disk; SLOT_NONE = no such */
 	uint32_t served;   /* text: that disk, and the file behind it */
+	uint64_t until_ns; /* it woke whoever waits for it then; 0 = that is not what led here */
 	uint64_t acted_ns; /* what led here is what the thread did then; 0 = it is another thing */
 };
 

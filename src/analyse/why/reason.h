@@ -86,6 +86,7 @@ enum why_reason_kind {
 	WHY_REASON_FILE_TIMEOUTS_ENDED, /* (as above) and both have a file mapped */
 	WHY_REASON_WROTE_MEMORY, /* (call, number: of equal sleeps, by) into that of who slept */
 	WHY_REASON_SEVERAL,	 /* of several threads not the same one */
+	WHY_REASON_REPORTED,	 /* (call) was called again each time, with output in between */
 	WHY_REASON_GAVE_UP,	 /* it was killed as the limit of the wait had run out */
 
 	/* What it did, where that is no name. */

@@ -49,6 +49,7 @@
 struct slice_run {
 	uint32_t first, last;
 	bool is_joined;	  /* by 'last' */
+	bool is_reported; /* it wrote to its output in between, so that it is inferred */
 	struct wait wait; /* one of them */
 	bool is_missed;	  /* what came wakes nobody: 'answer' */
 	struct answer answer;
@@ -163,12 +164,18 @@ struct looking {
 		looked_ns; /* it ran first behind that slice, and had all locks that it needs to look */
 	struct wait
 		lock; /* that it needs to look: waited for between two slices; begin_ns 0 = none */
-	struct wait asked;     /* the last lock since that slice; the same */
-	struct let_go let_go;  /* of that lock, since that slice, last */
-	bool has_looked;       /* it waits for something else, behind that slice */
-	uint32_t call;	       /* word of the call that is under way; 0 = none */
-	uint64_t call_ns;      /* when it went on in that last */
-	bool is_own;	       /* that of the slice */
+	struct wait asked;    /* the last lock since that slice; the same */
+	struct let_go let_go; /* of that lock, since that slice, last */
+	bool has_looked;      /* it waits for something else, behind that slice */
+	uint32_t call;	      /* word of the call that is under way; 0 = none */
+	uint64_t call_ns;     /* when it went on in that last */
+	bool is_own;	      /* that of the slice */
+	bool signalled;	      /* it sent a signal to its own process since that slice */
+	uint32_t opened;      /* files, to read, since that slice, that are open still */
+	bool has_opened;      /* there were some, behind any of the slices */
+	bool has_reported;    /* it wrote to its output, the same */
+	uint32_t
+		sent; /* channel that it put something into since, for itself to take out; 0 = none */
 	uint64_t worked_ns;    /* since that slice */
 	uint64_t elsewhere_ns; /* waited for something else since then, or not known what it did */
 };
@@ -218,7 +225,7 @@ static enum look look_at_slice(struct looking *looking, uint32_t index, const st
 {
 	bool goes_on = is_slice(looking->query, wait);
 
-	if ((looking->is_long && !goes_on) || looking->took)
+	if ((looking->is_long && !goes_on) || looking->took || looking->sent || looking->opened)
 		return LOOK_OVER;
 	/* Another loop: sleeps of one are alike. */
 	if (goes_on && query_sleeps(looking->query, wait) && is_another_length(looking, wait))
@@ -240,7 +247,7 @@ static enum look look_at_slice(struct looking *looking, uint32_t index, const st
 	looking->let_go.slot = SLOT_NONE;
 	looking->has_looked = false;
 	looking->what = 0;
-	looking->by_next = false;
+	looking->by_next = looking->signalled = false;
 	looking->call = looking->slice.in;
 	looking->is_own = true;
 	return LOOK_ON;
@@ -285,6 +292,34 @@ static bool is_copy_closed(const struct looking *looking, uint32_t call, uint32_
 	return word_has(word, WORD_MADE) && strcmp(asks_name(looking->query, call), "close") == 0;
 }
 
+/* A server looks into /proc now and then: it opens a file, and neither makes nor empties it, reads it, and closes it. */
+static bool is_file_read(struct looking *looking, uint32_t call, uint32_t word)
+{
+	const char *name = asks_name(looking->query, call);
+
+	if (asks_is_among(" open openat openat2 ", name)) {
+		bool reads = !word_has(word, WORD_MADE) && !word_emptied(word);
+
+		looking->opened += reads;
+		looking->has_opened |= reads;
+		return reads;
+	}
+	if (!looking->opened || strcmp(name, "close") != 0)
+		return false;
+	looking->opened--;
+	return true;
+}
+
+/* Who says how far it is, again and again, waits on for the same descriptors. */
+static bool is_report(struct looking *looking, uint32_t call, uint32_t word)
+{
+	if (!word_has(word, WORD_MADE) || !asks_is_watch(looking->query, looking->slice.in) ||
+	    !asks_is_among(" write writev ", asks_name(looking->query, call)))
+		return false;
+	looking->has_reported = true;
+	return true;
+}
+
 /* The next call need not sleep: what it finds came since the last slice. A futex call may have woken somebody. */
 static bool is_next(const struct looking *looking, uint32_t call, uint32_t word)
 {
@@ -294,6 +329,34 @@ static bool is_next(const struct looking *looking, uint32_t call, uint32_t word)
 		return true;
 	return asks_takes(looking->query, call) && word_was_what(word) == looking->what &&
 	       (looking->what || looking->slice.fd < 0);
+}
+
+/*
+ * A handler of signals wakes the loop of its own thread by a signal that a signalfd takes, or by a byte in a pipe:
+ * what the loop finds then is what the thread sent itself.
+ */
+static bool sends_to_itself(struct looking *looking, uint32_t call, uint32_t word)
+{
+	const struct tl_thread *thread = looking->query->tl->threads[looking->slot];
+	const char *name = asks_name(looking->query, call);
+	uint32_t channel = word_was_channel(word);
+
+	if (asks_is_among(" kill tgkill tkill ", name)) {
+		looking->signalled |=
+			word_was_about(word) == word_about((uint64_t)thread_process(thread)) &&
+			!word_found_nothing(word);
+		return false; /* a look, or not, by itself */
+	}
+	if (!channel)
+		return false;
+	if (!looking->sent && asks_is_among(" write send sendto ", name)) {
+		looking->sent = channel;
+		return true;
+	}
+	if (channel != looking->sent || !asks_takes(looking->query, call))
+		return false;
+	looking->sent = 0;
+	return true;
 }
 
 /* The call that was under way has ended as 'word', from 'end_ns' on, says. */
@@ -311,8 +374,11 @@ static enum look look_at_end(struct looking *looking, uint32_t word, uint64_t en
 		looking->what = word_was_what(word);
 	if (!call || word_error(word))
 		return LOOK_ON;
+	if (!is_own && (is_report(looking, call, word) || sends_to_itself(looking, call, word)))
+		return LOOK_ON;
 	if (is_own || is_next(looking, call, word)) {
-		if (!word_found_nothing(word) && !wait_ticks(looking->query, &looking->slice)) {
+		if (!word_found_nothing(word) && !wait_ticks(looking->query, &looking->slice) &&
+		    !looking->signalled && !looking->sent) {
 			looking->found_ns = end_ns;
 			looking->by_next = !is_own;
 			looking->took = asks_takes(looking->query, call);
@@ -320,7 +386,8 @@ static enum look look_at_end(struct looking *looking, uint32_t word, uint64_t en
 		return LOOK_ON;
 	}
 	looking->took |= looking->found_ns && asks_takes(looking->query, call);
-	return call_is(looking->query, call, CALL_LOOKS) || is_copy_closed(looking, call, word)
+	return call_is(looking->query, call, CALL_LOOKS) || is_copy_closed(looking, call, word) ||
+			       is_file_read(looking, call, word)
 		       ? LOOK_ON
 		       : LOOK_OVER;
 }
@@ -394,7 +461,9 @@ static bool look_on(struct looking *looking)
 	looking->let_go.slot = SLOT_NONE;
 	looking->has_looked = false;
 	looking->what = 0;
-	looking->by_next = looking->took = false;
+	looking->by_next = looking->took = looking->signalled = false;
+	looking->has_opened = looking->has_reported = false;
+	looking->sent = looking->opened = 0;
 	looking->count = 0;
 	look_count(looking, &looking->slice);
 	tl_iter_thread(&iter, query->tl, looking->slot, looking->slice.woken_ns,
@@ -473,6 +542,7 @@ static bool is_missed(const struct looking *looking, struct answer *out_answer)
 	struct missed missed;
 
 	if ((!looking->went_on_ns && !looking->found_ns) ||
+	    ((looking->has_opened || looking->has_reported) && !looking->found_ns) ||
 	    looking->query->slices->looks > LOOKS_MAX)
 		return false;
 	looking->query->slices->looks += looking->query->tl->thread_count;
@@ -487,6 +557,7 @@ static struct slice_run find_run(struct query *query, uint32_t slot, uint32_t in
 	struct slice_run run = { .first = index, .wait = *wait };
 
 	run.is_joined = look_on(&looking);
+	run.is_reported = looking.has_reported;
 	run.last = looking.index;
 	run.is_missed = !run.is_joined && is_missed(&looking, &run.answer);
 	return run;
@@ -527,6 +598,10 @@ bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct
 		return false;
 	run = run_of(query, slot, index, wait);
 	*out_last = (struct last_slice){ .slot = slot };
+	if (run->is_joined && run->is_reported)
+		out_last->inferred = why_reason_keep(
+			query->why, &(struct why_reason){ .kind = WHY_REASON_REPORTED,
+							  .call = describe_in(query, wait) });
 	if (run->is_joined)
 		index = run->last;
 	else if (!query_turn(query, slot, wait, &out_last->slot, &index))

@@ -16,6 +16,9 @@
 
 /* Waits that the end of a thread may bring, after the one that it was ended in. */
 #define WAITS_AT_END 8
+/* At threads of the trace: a bound on time, not on meaning. */
+#define STOP_LOOKS_MAX 200000000u
+#define SIGNAL_NS      1000000u /* in which one signal wakes all threads of a process */
 
 /* Did the thread end without another system call after it was woken out of 'wait'? */
 static bool ended_in(const struct query *query, const struct tl_thread *thread,
@@ -72,6 +75,22 @@ static bool asks_to_end(struct query *query, const struct wait *wait)
 	       strcmp(timeline_name(query->tl, wait->object), "a signal") != 0;
 }
 
+/*
+ * Another thread ended the process: the first one, by whose life that of the process is told, was there for that long
+ * because of what the other one did. Runtimes that pass tasks between threads (Go) end in any of them.
+ */
+static bool ended_by_sibling(struct query *query, uint32_t slot, const struct wait *wait)
+{
+	const struct tl_thread *thread = query->tl->threads[slot];
+	uint32_t by = wait->waker.slot;
+
+	return thread->tid == thread->tgid && wait->waker.kind == ACTOR_THREAD &&
+	       by < query->tl->thread_count && by != slot &&
+	       query_is_one_process(query, by, slot) &&
+	       word_kind(wait->waker.word) == WORD_SYSCALL &&
+	       strcmp(describe_word(query, wait->waker.word), "exit_group") == 0;
+}
+
 const struct why_reason *query_stuck(struct query *query, uint32_t slot, const struct wait *wait,
 				     const struct tl_interval *in)
 {
@@ -88,15 +107,63 @@ const struct why_reason *query_stuck(struct query *query, uint32_t slot, const s
 		return NULL;
 	/* With lean events it is not known whether it made another call. */
 	ended = query->facts->has_syscalls && ended_in(query, thread, wait, word_arg(in->word));
+	if (ended && ended_by_sibling(query, slot, wait))
+		return NULL;
 	if (!ended && !asks_to_end(query, wait) && !wait_gave_up(wait))
 		return NULL;
 	return ended_by(query, thread, wait, ended ? WHY_REASON_ENDED : WHY_REASON_INTERRUPTED);
 }
 
+/* A signal goes to one thread of a process, by its event, and lets all of them go on. False = that was none of them. */
+static bool same_signal(struct query *query, uint32_t slot, const struct wait *wait,
+			struct actor *out_waker)
+{
+	uint64_t woken_ns = wait->woken_ns;
+	struct tl_interval in;
+	struct tl_iter iter;
+	struct wait other;
+
+	tl_iter_thread(&iter, query->tl, slot, woken_ns > SIGNAL_NS ? woken_ns - SIGNAL_NS : 0,
+		       woken_ns + SIGNAL_NS);
+	while (tl_iter_next(&iter, &in)) {
+		if (word_kind(in.word) != WORD_BLOCKED)
+			continue;
+		query_wait(query, slot, in.word, &other);
+		if (other.flags & WAIT_STOPPED && other.waker.signal &&
+		    other.waker.kind == ACTOR_THREAD && other.waker.slot == wait->waker.slot &&
+		    other.woken_ns + SIGNAL_NS > woken_ns &&
+		    woken_ns + SIGNAL_NS > other.woken_ns) {
+			*out_waker = other.waker;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What let a stopped thread go on: the signal that its process got, be it told of another thread. */
+static struct actor let_go_on(struct query *query, uint32_t slot, const struct wait *wait)
+{
+	const struct timeline *tl = query->tl;
+	struct actor waker = wait->waker;
+
+	if (!wait->woken_ns || waker.signal || waker.kind != ACTOR_THREAD || wait_frozen(wait) ||
+	    query->stop_looks > STOP_LOOKS_MAX)
+		return waker;
+	query->stop_looks += tl->thread_count;
+	for (uint32_t i = 0; i < tl->thread_count; i++) {
+		if (i != slot && query_is_one_process(query, i, slot) &&
+		    same_signal(query, i, wait, &waker))
+			break;
+	}
+	return waker;
+}
+
 const struct why_reason *query_stopped(struct query *query, uint32_t slot, const struct wait *wait,
 				       const struct tl_interval *in)
 {
-	AUTO_FREE char *signal = wait->waker.signal ? signal_name(&wait->waker) : NULL;
+	const struct actor waker =
+		wait->flags & WAIT_STOPPED ? let_go_on(query, slot, wait) : wait->waker;
+	AUTO_FREE char *signal = waker.signal ? signal_name(&waker) : NULL;
 	struct why_reason reason = { .kind = signal ? WHY_REASON_CONTINUED : WHY_REASON_THAWED,
 				     .name = signal };
 

@@ -56,6 +56,7 @@ struct query {
 	struct slice_runs *slices; /* owned; of why_slices.c; NULL = nobody asked yet */
 	struct shared_sets *sets;  /* owned; of why_pollers.c; NULL = nobody asked yet */
 	struct asks_runs *asks;	   /* owned; of why_asks.c; NULL = nobody asked yet */
+	uint64_t stop_looks;	   /* of stuck.c, at threads for the signal of another one */
 };
 
 static inline bool query_is_one_process(const struct query *query, uint32_t one, uint32_t other)
@@ -210,8 +211,9 @@ struct answer {
 /* The slice that ended a wait in slices. */
 struct last_slice {
 	struct wait wait;
-	uint32_t slot; /* another thread of the process may have had it */
-	uint32_t word; /* of its interval */
+	uint32_t slot;			   /* another thread of the process may have had it */
+	uint32_t word;			   /* of its interval */
+	const struct why_reason *inferred; /* from what it is that it is one wait; NULL = known */
 };
 
 /* Why a call says nothing of what a thread does. */

@@ -466,6 +466,29 @@ static void the_other_threads_of_what_ends_waited_in_vain(void **unused)
 	told_free(told);
 }
 
+/* Where 8 ends the process, 7, its first thread, was held up by what 8 did: a task of Go goes on in any thread. */
+static void the_first_thread_was_there_until_another_ended_the_process(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R main\n"
+				     "thread 8 7 1 R pool\n"
+				     "  0 cpu0 switch 0(runnable) 8\n"
+				     "  0 cpu1 switch 0(runnable) 7\n"
+				     "  5 cpu1 enter futex 0x7f00 137 2\n"
+				     " 10 cpu1 switch 7(blocked) 0\n"
+				     " 35 cpu0 enter exit_group\n"
+				     " 40 cpu0 waking 7 cpu 1\n"
+				     " 42 cpu1 switch 0(runnable) 7\n"
+				     " 43 cpu1 leave futex -512\n"
+				     " 44 cpu1 exit 7\n"
+				     " 45 cpu1 switch 7(dead) 0\n"
+				     " 60 cpu0 exit 8\n"
+				     " 61 cpu0 switch 8(dead) 0\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 40),
+			    "other_thread 8 30 running 83 %, exit_group 17 %");
+	told_free(told);
+}
+
 /* 7 ends its process; chance has it that 8 is the last thread to go, and wakes who waits for all of that. */
 static void until_it_ended_its_process_that_one_was_awaited(void **unused)
 {
@@ -770,6 +793,7 @@ int main(void)
 		cmocka_unit_test(who_asks_a_thread_to_end_is_not_what_it_waited_for),
 		cmocka_unit_test(a_wait_that_went_on_after_a_signal_is_not_in_vain),
 		cmocka_unit_test(the_other_threads_of_what_ends_waited_in_vain),
+		cmocka_unit_test(the_first_thread_was_there_until_another_ended_the_process),
 		cmocka_unit_test(until_it_ended_its_process_that_one_was_awaited),
 		cmocka_unit_test(an_own_timer_that_sends_a_signal_is_a_time_out),
 		cmocka_unit_test(a_connection_that_gives_up_is_the_network),

@@ -115,6 +115,42 @@ static void slices_are_charged_to_what_ended_the_last(void **unused)
 	told_free(told);
 }
 
+/* Between two slices 9 woke 7, which needed no more: what ended the last slice of 9 came later. */
+static void what_ends_slices_later_is_no_cause(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 9\n"
+				     "  0 cpu2 switch 0(runnable) 11\n"
+				     "  1 cpu0 enter futex 0x500 128 2\n"
+				     "  2 cpu1 enter futex 0x900 128 2\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 11 cpu1 switch 9(blocked) 0\n"
+				     "100 cpu1 vector local_timer\n"
+				     "100 cpu1 hrtimer hrtimer_wakeup\n"
+				     "100 cpu1 waking 9 cpu 1\n"
+				     "100 cpu1 hrtimerdone\n"
+				     "100 cpu1 vectorexit local_timer\n"
+				     "101 cpu1 switch 0(runnable) 9\n"
+				     "102 cpu1 leave futex -110\n"
+				     "103 cpu1 enter futex 0x500 129 1\n"
+				     "104 cpu1 waking 7 cpu 0\n"
+				     "105 cpu1 leave futex 1\n"
+				     "106 cpu0 switch 0(runnable) 7\n"
+				     "107 cpu0 leave futex 0\n"
+				     "108 cpu1 enter futex 0x900 128 2\n"
+				     "110 cpu1 switch 9(blocked) 0\n"
+				     "190 cpu2 waking 9 cpu 1\n"
+				     "191 cpu1 switch 0(runnable) 9\n"
+				     "192 cpu1 leave futex 0\n"
+				     "200 cpu0 switch 7(blocked) 0\n");
+	const struct why_root *first = &explained(told, 7, 10, 104)->roots[0];
+
+	assert_int_equal(first->kind, WHY_TIMER);
+	assert_int_equal(first->who.tid, 9);
+	assert_int_equal(first->ns, 89);
+	told_free(told);
+}
+
 /* Each wait is told as it was, and what the last slice was ended by. */
 static void each_slice_is_told_with_the_end_of_the_last(void **unused)
 {
@@ -227,21 +263,114 @@ static void a_shell_redirects_for_each_look(void **unused)
 	told_free(told);
 }
 
+/* 'calls' of 'result', up to an empty name, behind each of three slices of select(). */
+static struct told *asked_with(const char *facts, const char *const (*calls)[2])
+{
+	struct script script = begun();
+	char *text = xasprintf("thread 7 7 1 R server\n%s%s", facts, script.text);
+
+	free(script.text);
+	script.text = text;
+	for (int i = 0; i < 3; i++) {
+		slice(&script, "select 4", 100);
+		for (int j = 0; calls[j][0]; j++)
+			call(&script, calls[j][0], calls[j][1]);
+	}
+	woken_slice(&script, "select 4", 10);
+	return asked(&script);
+}
+
+static void assert_slices(const char *facts, const char *const (*calls)[2], uint64_t count)
+{
+	struct told *told = asked_with(facts, calls);
+
+	assert_int_equal(told->why.slice_count, count);
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7), (3 - count) * 100 * MS);
+	told_free(told);
+}
+
+/* A handler of signals wakes the loop of its own thread, by a signal or a byte in a pipe: it found its own. */
+static void what_it_sent_itself_is_nothing_new(void **unused)
+{
+	static const char pipes[] = "fd 7 3 pipe pipe:[5]\nfd 7 4 pipe pipe:[5]\n"
+				    "fd 7 6 pipe pipe:[6]\n";
+
+	assert_slices("",
+		      (const char *const[][2]){ { "kill 7 23", "0" },
+						{ "rt_sigreturn", "-4" },
+						{ "select 4", "1" },
+						{ "read 8", "128" },
+						{ 0 } },
+		      3);
+	assert_slices(
+		"", (const char *const[][2]){ { "select 4", "1" }, { "read 8", "128" }, { 0 } }, 0);
+	assert_slices(
+		"",
+		(const char *const[][2]){
+			{ "kill 9 23", "0" }, { "select 4", "1" }, { "read 8", "128" }, { 0 } },
+		0);
+	assert_slices(pipes,
+		      (const char *const[][2]){ { "write 4", "1" },
+						{ "select 4", "1" },
+						{ "read 3", "1" },
+						{ "read 3", "-11" },
+						{ 0 } },
+		      3);
+	assert_slices(pipes,
+		      (const char *const[][2]){
+			      { "write 6", "1" }, { "select 4", "1" }, { "read 3", "1" }, { 0 } },
+		      0);
+	assert_slices(pipes, (const char *const[][2]){ { "write 4", "1" }, { 0 } }, 0);
+}
+
+/* A server that asks /proc for its own memory now and then has done nothing for what it waits for. */
+static void a_file_that_is_read_is_a_look(void **unused)
+{
+	assert_slices("",
+		      (const char *const[][2]){ { "openat -100 4096 0", "5" },
+						{ "read 5", "320" },
+						{ "close 5", "0" },
+						{ 0 } },
+		      3);
+	assert_slices("",
+		      (const char *const[][2]){
+			      { "openat -100 4096 64", "5" }, { "close 5", "0" }, { 0 } },
+		      0);
+	assert_slices("", (const char *const[][2]){ { "close 5", "0" }, { 0 } }, 0);
+	assert_slices("", (const char *const[][2]){ { "openat -100 4096 0", "5" }, { 0 } }, 0);
+}
+
 static void who_writes_in_between_does_more_than_look(void **unused)
 {
 	struct script script = begun();
 	struct told *told;
 
 	slice(&script, "select 4", 500);
-	call(&script, "write 1", "5");
+	call(&script, "write 9", "5");
 	slice(&script, "select 4", 500);
-	call(&script, "write 1", "5");
+	call(&script, "write 9", "5");
 	woken_slice(&script, "select 4", 100);
 	told = asked(&script);
 	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 1000 * MS);
 	assert_int_equal(charged_ns(told, WHY_OTHER_THREAD, 9), 100 * MS);
 	assert_int_equal(told->why.slice_count, 0);
 	told_free(told);
+}
+
+/* A client that says how far it is waits on: that only its output was written is how it is known, so it is inferred. */
+static void who_only_writes_its_output_waits_on_as_inferred(void **unused)
+{
+	struct told *told = asked_with("", (const char *const[][2]){ { "write 2", "9" }, { 0 } });
+	const struct why_root *first = &told->why.roots[0];
+
+	assert_int_equal(first->who.tid, 9);
+	assert_int_equal(first->ns, 300 * MS);
+	assert_string_equal(
+		told_reason(first->inferred),
+		"select() was called again each time, with only output written in between");
+	assert_int_equal(told->why.slice_count, 3);
+	told_free(told);
+	assert_slices("", (const char *const[][2]){ { "sendto 2", "9" }, { 0 } }, 0);
 }
 
 static void a_periodic_loop_works_each_time(void **unused)
@@ -721,13 +850,17 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slices_are_charged_to_what_ended_the_last),
+		cmocka_unit_test(what_ends_slices_later_is_no_cause),
 		cmocka_unit_test(each_slice_is_told_with_the_end_of_the_last),
 		cmocka_unit_test(conditions_use_two_words_in_turn),
 		cmocka_unit_test(a_lock_in_between_does_not_end_it),
 		cmocka_unit_test(another_lock_is_another_wait),
 		cmocka_unit_test(to_look_is_to_ask_for_the_time_or_in_vain),
 		cmocka_unit_test(a_shell_redirects_for_each_look),
+		cmocka_unit_test(what_it_sent_itself_is_nothing_new),
+		cmocka_unit_test(a_file_that_is_read_is_a_look),
 		cmocka_unit_test(who_writes_in_between_does_more_than_look),
+		cmocka_unit_test(who_only_writes_its_output_waits_on_as_inferred),
 		cmocka_unit_test(a_periodic_loop_works_each_time),
 		cmocka_unit_test(one_long_look_does_not_end_it),
 		cmocka_unit_test(a_long_look_before_the_end_ends_it),

@@ -29,6 +29,24 @@ static void stopped_until_it_is_let_go_on(void **unused)
 	     "stopped 7 30 stopped: SIGCONT of sh[8]; working 7 20 running", "SIGCONT of sh[8]");
 }
 
+/* The event of the signal tells of one thread of the process. */
+static void all_threads_of_a_process_are_let_go_on_by_one_signal(void **unused)
+{
+	says("thread 6 6 1 R main\n"
+	     "thread 7 6 1 R pool\n"
+	     "thread 8 8 1 R sh\n"
+	     " 0 cpu0 switch 0(runnable) 7\n"
+	     " 0 cpu1 switch 0(runnable) 6\n"
+	     " 9 cpu1 switch 6(stopped) 8\n"
+	     "10 cpu0 switch 7(stopped) 0\n"
+	     "39 cpu1 waking 6 cpu 1\n"
+	     "40 cpu1 waking 7 cpu 0\n"
+	     "40 cpu1 signal 18 6\n"
+	     "40 cpu0 switch 0(runnable) 7\n"
+	     "50 cpu0 switch 7(runnable) 8\n",
+	     "stopped 7 30 stopped: SIGCONT of sh[8]; working 7 20 running", "SIGCONT of sh[8]");
+}
+
 static void stopped_for_good(void **unused)
 {
 	says(" 0 cpu0 switch 0(runnable) 7\n"
@@ -110,6 +128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stopped_until_it_is_let_go_on),
+		cmocka_unit_test(all_threads_of_a_process_are_let_go_on_by_one_signal),
 		cmocka_unit_test(stopped_for_good),
 		cmocka_unit_test(stopped_before_the_recording_began),
 		cmocka_unit_test(of_the_traced_the_tracer_counts),

@@ -83,6 +83,14 @@ static void one_of_several_is_not_guessed(void **unused)
 	     "other_thread 8 50 running");
 }
 
+/* None of its threads can go on, so that its first one stands for all. */
+static void of_a_process_that_is_stopped_it_is_the_first(void **unused)
+{
+	says("thread 10 8 1 T helper\n" PIPE READS " 12 cpu1 switch 8(stopped) 0\n"
+	     " 60 cpu1 switch 0(runnable) 9\n",
+	     "stopped 8 48 stopped: the recording ended; other_thread 8 2 running");
+}
+
 /* Which of the threads of a process is known only when one has done it before. */
 static void of_several_threads_it_is_the_one_that_did_before(void **unused)
 {
@@ -652,6 +660,7 @@ int main(void)
 		cmocka_unit_test(of_two_ends_in_a_process_its_own_is_none),
 		cmocka_unit_test(an_eventfd_is_shared_by_fork),
 		cmocka_unit_test(one_of_several_is_not_guessed),
+		cmocka_unit_test(of_a_process_that_is_stopped_it_is_the_first),
 		cmocka_unit_test(of_several_threads_it_is_the_one_that_did_before),
 		cmocka_unit_test(a_connection_has_two_names),
 		cmocka_unit_test(of_two_pairs_of_sockets_the_other_end_is_known),
