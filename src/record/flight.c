@@ -611,7 +611,7 @@ static int finish(struct flight *flight, struct err *err)
 		return rc;
 	add_helpers(flight);
 	pack_rings(session);
-	waiting_snapshot_end(&flight->looking, session->directory.kernel_fd);
+	waiting_snapshot_end(&flight->looking, session->directory.kernel_fd, session->manifest);
 	parts_note(session->manifest, session->directory.dir_fd);
 	/* It is written for some time still: it is no part whose length is known. */
 	wait_stacks_snapshot(flight->stacks, session->directory.kernel_fd,
@@ -688,7 +688,7 @@ int flight_snapshot(struct flight *flight, const char *dir, struct flight_taken 
 	}
 	if (rc == 0)
 		rc = finish(flight, err);
-	waiting_snapshot_end(&flight->looking, -1); /* of a snapshot that was given up */
+	waiting_snapshot_end(&flight->looking, -1, NULL); /* of a snapshot that was given up */
 	leave_directory(session, rc == 0);
 	rewind_manifest(flight);
 	mem_keep_freed(0);

@@ -43,6 +43,7 @@ struct python;
 
 struct snap {
 	struct look look;
+	size_t cut;	    /* tasks of which time did not suffice for what they wait for */
 	struct wait *waits; /* one for each task of the look */
 	size_t wait_count;
 	size_t wait_cap;
