@@ -960,14 +960,28 @@ int flight_open_old(const struct flight_opts *opts, struct flight **out_flight, 
 	return 1;
 }
 
-void flight_close(struct flight *flight)
+static void flight_free(struct flight *flight)
 {
-	if (!flight)
-		return;
-	(void)unlinkat(flight->run_fd, STATE_FILE, 0); /* the next one finds nothing, then */
 	wait_stacks_stop(flight->stacks);
 	session_fini(&flight->session);
 	map_fini(&flight->early);
 	free(flight->events);
 	free(flight);
+}
+
+void flight_close(struct flight *flight)
+{
+	if (!flight)
+		return;
+	(void)unlinkat(flight->run_fd, STATE_FILE, 0); /* the next one finds nothing, then */
+	flight_free(flight);
+}
+
+char *flight_leave(struct flight *flight)
+{
+	char *path = xstrdup(flight->session.instance.path);
+
+	instance_leave(&flight->session.instance);
+	flight_free(flight);
+	return path;
 }

@@ -288,6 +288,29 @@ def check_read(tap):
                 break
 
 
+def check_full(tap):
+    """Where there is no room for what a killed one held, that stays in memory, and the next start has it."""
+    os.mkdir("no-room", 0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4M,mode=0700", "none", "no-room"], check=True)
+    try:
+        for left in range(TRIES, 0, -1):
+            _, path = killed(tap)
+            done = flight("start", "--dir", os.path.join(os.getcwd(), "no-room"))
+            if "killed" not in done.stderr and left > 1: # who else records has removed it
+                flight("stop")
+                continue
+            tap.ok(done.returncode == 3 and "still in memory" in done.stderr and "rmdir %s" % path in done.stderr,
+                   "killed: where the disk is full, the next start says so", done.stderr)
+            with Recorder(tap, "room", *SMALL) as recorder:
+                if not listed(recorder.dir) and left > 1:
+                    continue
+                tap.ok("killed" in recorder.done.stderr and listed(recorder.dir),
+                       "killed: and leaves it for the one after that", recorder.done.stderr)
+            return
+    finally:
+        subprocess.run(["umount", "no-room"], check=True)
+
+
 def make_ahead(folder):
     """A snapshot of before the clock was set back."""
     trace = folder + "/29991231-235959-999.holdup"
@@ -797,7 +820,7 @@ def main():
     tap = kernel.Tap()
     with kernel.workdir("/var/tmp"):
         try:
-            for check in (check_stall, check_shared, check_rights, check_kill, check_read, check_disk, check_limit, check_helpers, check_pressure,
+            for check in (check_stall, check_shared, check_rights, check_kill, check_read, check_full, check_disk, check_limit, check_helpers, check_pressure,
                           check_names, check_open, check_awaited, check_memory, check_events, check_points, check_pair, check_usdt):
                 check(tap)
         finally:
