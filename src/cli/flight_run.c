@@ -213,9 +213,10 @@ static int make_room(struct running *run, struct flight *flight, struct err *err
 	if (fstatvfs(run->dir_fd, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < need)
 		return err_set(err, -ENOSPC,
 			       "the disk has %s left in %s, and a snapshot needs about %s; --dir "
-			       "chooses another place, and a smaller --memory needs less",
+			       "chooses another place%s",
 			       text_size((uint64_t)disk.f_bavail * disk.f_frsize).s, run->opts->dir,
-			       text_size(need).s);
+			       text_size(need).s,
+			       flight == run->flight ? ", and a smaller --memory needs less" : "");
 	return 0;
 }
 
