@@ -600,6 +600,12 @@ def plant(before, fifo):
     return ended, flight("snapshot", "names").stdout.strip()
 
 
+def lacks_stacks(trace):
+    """Whether a trace says that some waits have none."""
+    with open(os.path.join(trace, "trace.json")) as file:
+        return any(missing["what"].startswith("stacks of ") for missing in json.load(file)["missing"])
+
+
 def check_names(tap):
     """Descriptors, locks and functions have their names in a snapshot, as in a recording: of who lives, and lived."""
     fifo = os.path.join(os.getcwd(), "ledger.fifo")
@@ -610,18 +616,22 @@ def check_names(tap):
             tap.skipped("names: in a snapshot", "there is no BPF program")
             return
         time.sleep(1)
-        for _ in range(TRIES): # on a busy machine there is no time to fetch the stacks of all
+        places = {"who was there before": set(), "who is gone": set()}
+        for _ in range(2 * TRIES): # on a busy machine there is no time to fetch the stacks of all: each is seen some time
             ended, trace = plant(before, fifo)
-            if len(waits_of(trace, before.pid)[1]) == len(waits_of(trace, ended.pid)[1]) == 2:
+            for ledger, name in zip((before, ended), places):
+                places[name] |= waits_of(trace, ledger.pid)[1]
+            if all(len(functions) == 2 for functions in places.values()):
                 break
         now = status()
     whole = record_ledger(fifo)
     tap.ok(("read", "fd 7 = " + fifo) in whole[0] and any("ledger_lock" in wait[1] for wait in whole[0]),
            "names: a recording has them", whole)
-    for ledger, name in ((before, "who was there before"), (ended, "who is gone")):
+    for ledger, name in zip((before, ended), places):
         found = waits_of(trace, ledger.pid)
         tap.ok(found[0] >= whole[0], "names: descriptors and locks of " + name, found, whole)
-        tap.ok(len(found[1]) == 2, "names: functions of " + name, found, whole)
+        tap.ok(len(places[name]) == 2, "names: functions of " + name, places, whole)
+        tap.ok(len(found[1]) == 2 or lacks_stacks(trace), "names: where one is missing, that is said", found, trace)
     tap.ok(now["memory_bytes"] <= 1.05 * (64 << 20), "names: within the memory that was asked for", now)
     before.end()
 
