@@ -18,14 +18,18 @@
 #define TRIES	     3u
 #define SAMPLES_MOST 1024u
 #define LINE_BYTES   64u
-#define CALL_PARTS   6u	  /* of so many events one is none of a call, where calls are recorded */
-#define CLOCK_NS     150u /* reading it takes longer: that is a system call */
+#define CODE_LINES   "1024" /* of as many bytes */
+#define CALL_PARTS   6u	    /* of so many events one is none of a call, where calls are recorded */
+#define CLOCK_NS     150u   /* reading it takes longer: that is a system call */
 
-/* What is touched between two deeds: nothing, as much as the nearest cache holds, and more than that. */
+/* What is between two deeds: nothing; as much memory as the nearest cache holds; more than that, and code. */
 static const struct distance {
 	size_t bytes;
+	bool runs_code;
 	uint32_t deeds; /* each turn */
-} distances[EVENT_COST_POINTS] = { { 0, 400 }, { 32u << 10, 400 }, { 256u << 10, 150 } };
+} distances[EVENT_COST_POINTS] = { { 0, false, 400 },
+				   { 32u << 10, false, 400 },
+				   { 256u << 10, true, 150 } };
 
 /* Something that has events of these kinds, so many each time it is done. */
 struct deed {
@@ -50,6 +54,16 @@ static void touch(unsigned char *memory, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i += LINE_BYTES)
 		((volatile unsigned char *)memory)[i]++;
+}
+
+/* More code than the nearest cache holds: each line of it is left by a jump. */
+static void __attribute__((noinline)) run_code(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__asm__ volatile(".rept " CODE_LINES "\n\tjmp 1f\n\t.balign 64\n1:\n\t.endr");
+#elif defined(__aarch64__)
+	__asm__ volatile(".rept " CODE_LINES "\n\tb 1f\n\t.balign 64\n1:\n\t.endr");
+#endif
 }
 
 static bool switch_all(int instance_fd, const struct deed *deed, bool on)
@@ -89,6 +103,8 @@ static void do_some(const struct deed *deed, const struct distance *distance, un
 		uint64_t begin_ns, end_ns;
 
 		touch(memory, distance->bytes);
+		if (distance->runs_code)
+			run_code();
 		begin_ns = clock_now_ns();
 		deed->once();
 		end_ns = clock_now_ns();

@@ -4,7 +4,7 @@
  * That depends on what comes between two of them. Close together, the recorder's code and buffers are still in the
  * nearest caches; a program that works in between finds them out of these, and afterwards its own. So a thread that
  * renames itself, and one that makes a call of no length, are measured with and without the event at some
- * distances: with more and more memory touched in between.
+ * distances: with more and more memory touched, and code run, in between.
  */
 #ifndef RECORD_EVENT_COST_H
 #define RECORD_EVENT_COST_H
