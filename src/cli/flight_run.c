@@ -213,9 +213,10 @@ static int make_room(struct running *run, struct flight *flight, struct err *err
 	if (fstatvfs(run->dir_fd, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < need)
 		return err_set(err, -ENOSPC,
 			       "the disk has %s left in %s, and a snapshot needs about %s; --dir "
-			       "chooses another place, and a smaller --memory needs less",
+			       "chooses another place%s",
 			       text_size((uint64_t)disk.f_bavail * disk.f_frsize).s, run->opts->dir,
-			       text_size(need).s);
+			       text_size(need).s,
+			       flight == run->flight ? ", and a smaller --memory needs less" : "");
 	return 0;
 }
 
@@ -710,22 +711,37 @@ static int watch_signals(struct running *run, struct err *err)
 	return 0;
 }
 
-/* What a killed one recorded last. */
-static void take_old(struct running *run, const struct flight_opts *opts)
+static bool is_full(int rc)
 {
+	return rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG;
+}
+
+/* What a killed one recorded last. Fails where there is no room for it: it stays in memory, then. */
+static int take_old(struct running *run, const struct flight_opts *opts, struct err *err)
+{
+	AUTO_FREE char *path = NULL;
 	struct flight *old = NULL;
-	struct err err = { 0 };
-	int rc = flight_open_old(opts, &old, &err);
+	struct err why = { 0 };
+	int rc = flight_open_old(opts, &old, &why);
 
 	if (rc < 0)
-		say(run, "what a killed flight recorder left cannot be read: %s", err.text);
+		say(run, "what a killed flight recorder left cannot be read: %s", why.text);
 	if (rc <= 0)
-		return;
-	if (snapshot(run, old, "the flight recorder before this one was killed", NULL, NULL,
-		     &err) == 0)
+		return 0;
+	rc = snapshot(run, old, "the flight recorder before this one was killed", NULL, NULL, &why);
+	if (is_full(rc)) {
+		path = flight_leave(old);
+		return err_set(
+			err, rc,
+			"what a killed flight recorder left is still in memory: %s; make room and start "
+			"again, or give it up: rmdir %s",
+			why.text, path);
+	}
+	if (rc == 0)
 		say(run, "the flight recorder before this one was killed: what its rings held is "
 			 "a snapshot");
 	flight_close(old);
+	return 0;
 }
 
 static void open_triggers(struct running *run)
@@ -784,7 +800,9 @@ static int begin(struct running *run, struct err *err)
 	opts.run_fd = run->run_fd;
 	flight_store_sweep(run->dir_fd);
 	run->number = flight_store_last(run->dir_fd);
-	take_old(run, &opts);
+	rc = take_old(run, &opts, err);
+	if (rc < 0)
+		return rc;
 	share_raise();
 	share_raise_session();
 	rc = open_flight(run, &opts, err);

@@ -184,14 +184,18 @@ static bool stats_read(const struct flight *flight, long cpu, struct ring_stats 
 	return true;
 }
 
-static uint64_t events_now(const struct flight *flight)
+/* Until now, of all CPUs. Each one's are counted for what they cost. */
+static uint64_t count_events(struct flight *flight)
 {
 	uint64_t events = flight->events_before;
 	struct ring_stats stats;
 
 	for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
-		if (stats_read(flight, cpu, &stats))
-			events += stats.entries + stats.overrun;
+		if (!stats_read(flight, cpu, &stats))
+			continue;
+		events += stats.entries + stats.overrun;
+		ladder_count(&flight->session, (uint32_t)cpu,
+			     stats.entries + stats.overrun + stats.read);
 	}
 	return events;
 }
@@ -265,9 +269,8 @@ uint64_t flight_tick_ns(const struct flight *flight)
 }
 
 /* Of rings that nobody reads. */
-static void keep_budget(struct flight *flight, uint64_t events)
+static void keep_budget(struct flight *flight)
 {
-	ladder_count(&flight->session, events);
 	if (!ladder_judge(&flight->session))
 		return;
 	flight->steps++;
@@ -276,7 +279,7 @@ static void keep_budget(struct flight *flight, uint64_t events)
 
 void flight_tick(struct flight *flight)
 {
-	uint64_t now_ns = clock_now_ns(), events = events_now(flight);
+	uint64_t now_ns = clock_now_ns(), events = count_events(flight);
 	bool is_due =
 		!flight->sync_count ||
 		now_ns - flight->syncs[flight->sync_count - 1].mono_ns >= flight->sync_every_ns;
@@ -287,7 +290,7 @@ void flight_tick(struct flight *flight)
 		add_sync(flight, &point);
 		write_state(flight);
 	}
-	keep_budget(flight, events);
+	keep_budget(flight);
 	keep_names(flight, now_ns);
 	if (now_ns - flight->rate_at_ns >= RATE_NS) {
 		flight->events_per_s = (uint64_t)((__uint128_t)(events - flight->rate_from) *
@@ -522,7 +525,7 @@ static void rings_on(struct flight *flight, struct flight_taken *taken)
 
 	if (flight->is_old)
 		return;
-	flight->events_before = events_now(flight);
+	flight->events_before = count_events(flight);
 	/* What was read counts as gone. */
 	flight->events_before += taken->events;
 	(void)ftrace_write(fd, "trace", "", NULL);
@@ -608,7 +611,7 @@ static int finish(struct flight *flight, struct err *err)
 		return rc;
 	add_helpers(flight);
 	pack_rings(session);
-	waiting_snapshot_end(&flight->looking, session->directory.kernel_fd);
+	waiting_snapshot_end(&flight->looking, session->directory.kernel_fd, session->manifest);
 	parts_note(session->manifest, session->directory.dir_fd);
 	/* It is written for some time still: it is no part whose length is known. */
 	wait_stacks_snapshot(flight->stacks, session->directory.kernel_fd,
@@ -685,7 +688,7 @@ int flight_snapshot(struct flight *flight, const char *dir, struct flight_taken 
 	}
 	if (rc == 0)
 		rc = finish(flight, err);
-	waiting_snapshot_end(&flight->looking, -1); /* of a snapshot that was given up */
+	waiting_snapshot_end(&flight->looking, -1, NULL); /* of a snapshot that was given up */
 	leave_directory(session, rc == 0);
 	rewind_manifest(flight);
 	mem_keep_freed(0);
@@ -957,14 +960,28 @@ int flight_open_old(const struct flight_opts *opts, struct flight **out_flight, 
 	return 1;
 }
 
-void flight_close(struct flight *flight)
+static void flight_free(struct flight *flight)
 {
-	if (!flight)
-		return;
-	(void)unlinkat(flight->run_fd, STATE_FILE, 0); /* the next one finds nothing, then */
 	wait_stacks_stop(flight->stacks);
 	session_fini(&flight->session);
 	map_fini(&flight->early);
 	free(flight->events);
 	free(flight);
+}
+
+void flight_close(struct flight *flight)
+{
+	if (!flight)
+		return;
+	(void)unlinkat(flight->run_fd, STATE_FILE, 0); /* the next one finds nothing, then */
+	flight_free(flight);
+}
+
+char *flight_leave(struct flight *flight)
+{
+	char *path = xstrdup(flight->session.instance.path);
+
+	instance_leave(&flight->session.instance);
+	flight_free(flight);
+	return path;
 }

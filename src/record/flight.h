@@ -99,4 +99,7 @@ int flight_named(struct flight *flight, struct err *err);
 /* Stop, remove the rings, free. NULL is fine. */
 void flight_close(struct flight *flight);
 
+/* Free what flight_open_old() has found, for another one to find. Returns the path of the rings, to be freed. */
+char *flight_leave(struct flight *flight);
+
 #endif

@@ -338,14 +338,25 @@ void instance_outlive(const struct instance *instance)
 		(void)send(instance->watchdog_fd, &byte, 1, MSG_NOSIGNAL);
 }
 
-void instance_close(struct instance *instance)
+static void let_go(struct instance *instance, bool remove)
 {
 	if (!instance->path)
 		return;
 	mem_close_fd(&instance->hold_fd);
 	mem_close_fd(&instance->dir_fd);
-	(void)remove_path(instance->path); /* the next start tries again */
+	if (remove)
+		(void)remove_path(instance->path); /* the next start tries again */
 	stop_watchdog(instance);
 	free(instance->path);
 	*instance = INSTANCE_NONE;
+}
+
+void instance_close(struct instance *instance)
+{
+	let_go(instance, true);
+}
+
+void instance_leave(struct instance *instance)
+{
+	let_go(instance, false);
 }

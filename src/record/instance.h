@@ -49,6 +49,9 @@ void instance_outlive(const struct instance *instance);
 /* Close and remove it, with the points in user programs of its group (probe_group.h). All other files in it must be closed. Safe to call twice. */
 void instance_close(struct instance *instance);
 
+/* The same without removing it: the next start finds it. */
+void instance_leave(struct instance *instance);
+
 /*
  * Remove the instances of recorders that are dead, and their points in user programs. Returns how
  * many instances were removed.

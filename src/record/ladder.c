@@ -91,21 +91,20 @@ static void end_programs(struct session *session)
 	}
 }
 
-void ladder_count(struct session *session, uint64_t events)
+void ladder_count(struct session *session, uint32_t cpu, uint64_t events)
 {
-	meter_count(&session->meter, events,
+	meter_count(&session->meter, cpu, events,
 		    session->manifest->has_syscalls && session->budget.step == STEP_ALL);
 }
 
 void ladder_count_all(struct session *session)
 {
 	struct manifest *manifest = session->manifest;
-	uint64_t events = 0;
 
 	buffer_read_stats(session->instance.dir_fd, manifest);
 	for (size_t i = 0; i < manifest->cpu_count; i++)
-		events += manifest->cpus[i].events + manifest->cpus[i].lost;
-	ladder_count(session, events);
+		ladder_count(session, manifest->cpus[i].cpu,
+			     manifest->cpus[i].events + manifest->cpus[i].lost);
 }
 
 bool ladder_judge(struct session *session)
@@ -139,8 +138,8 @@ void ladder_look(struct session *session)
 {
 	const struct budget *budget = &session->budget;
 
-	if (!budget->share_ppm || !session->is_on ||
-	    clock_now_ns() - budget->looked_ns < BUDGET_LOOK_NS / 2)
+	if (!session->is_on ||
+	    (budget->share_ppm && clock_now_ns() - budget->looked_ns < BUDGET_LOOK_NS / 2))
 		return;
 	ladder_count_all(session);
 	/* Who reads the trace now, or what is left when we are killed, is to know it. */

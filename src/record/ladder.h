@@ -25,8 +25,8 @@ bool ladder_has_calls(const struct event_set *set);
 void ladder_go(int instance_fd, const struct event_set *set, struct manifest *manifest,
 	       uint32_t step, uint32_t cost_ppm);
 
-/* So many events were recorded until now, lost ones included: add what they cost. */
-void ladder_count(struct session *session, uint64_t events);
+/* By the kernel's count, a CPU has recorded so many events until now, lost ones included: add what they cost. */
+void ladder_count(struct session *session, uint32_t cpu, uint64_t events);
 
 /* The same, by the kernel's numbers of each CPU, which the manifest gets. */
 void ladder_count_all(struct session *session);
@@ -40,7 +40,7 @@ bool ladder_judge(struct session *session);
 /* Tell the manifest what it cost since the first look. */
 void ladder_tell(const struct session *session, struct manifest *manifest);
 
-/* Count and judge, of a session that is read. Called each BUDGET_LOOK_NS, or more often. */
+/* Count, and with a budget judge, of a session that is read. Called each BUDGET_LOOK_NS, or more often. */
 void ladder_look(struct session *session);
 
 #endif

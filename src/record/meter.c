@@ -7,6 +7,7 @@
 #include <linux/bpf.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -64,7 +65,7 @@ void meter_begin(struct meter *meter)
 {
 	const struct event_cost cost = meter->cost;
 
-	*meter = METER_NONE;
+	meter_fini(meter);
 	meter->cost = cost;
 	meter->stats_fd = enable_stats();
 	meter->cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -99,12 +100,35 @@ void meter_bpf_ends(struct meter *meter)
 	meter->bpf_end_ns = clock_mono_ns();
 }
 
-void meter_count(struct meter *meter, uint64_t events, bool has_calls)
+static struct meter_cpu *cpu_of(struct meter *meter, uint32_t cpu)
 {
-	if (events > meter->events) {
-		meter->events_ns += event_cost_of(&meter->cost, events - meter->events, has_calls);
-		meter->events = events;
+	if (cpu >= meter->cpu_count) {
+		meter->cpus = xrealloc(meter->cpus, (size_t)cpu + 1, sizeof(*meter->cpus));
+		while (meter->cpu_count <= cpu)
+			meter->cpus[meter->cpu_count++] =
+				(struct meter_cpu){ .at_ns = meter->begin_ns };
 	}
+	return &meter->cpus[cpu];
+}
+
+void meter_count(struct meter *meter, uint32_t cpu, uint64_t events, bool has_calls)
+{
+	uint64_t now_ns = clock_mono_ns();
+	struct meter_cpu *last;
+
+	if (!meter->begin_ns || cpu >= MANIFEST_MAX_CPUS)
+		return;
+	last = cpu_of(meter, cpu);
+	if (events < last->events)
+		last->events = 0;
+	event_cost_count(&meter->cost, events - last->events, now_ns - last->at_ns, has_calls,
+			 &meter->sum);
+	*last = (struct meter_cpu){ events, now_ns };
+}
+
+static uint64_t events_ns(const struct meter *meter)
+{
+	return meter->sum.others_ns + meter->sum.calls_ns;
 }
 
 /* How long they were attached. */
@@ -127,7 +151,13 @@ uint64_t meter_spent_ns(const struct meter *meter)
 	if (meter->bpf_window_ns)
 		bpf_ns = (uint64_t)((__uint128_t)meter->bpf_ns * bpf_on_ns(meter) /
 				    meter->bpf_window_ns);
-	return own_cpu_ns(meter) + meter->events_ns + bpf_ns;
+	return own_cpu_ns(meter) + events_ns(meter) + bpf_ns;
+}
+
+/* Of one event; before there are any, of one that comes alone. */
+static uint64_t mean_ns(uint64_t ns, uint64_t count, const struct event_cost_curve *curve)
+{
+	return count ? ns / count : event_cost_at(curve, UINT64_MAX);
 }
 
 void meter_tell(const struct meter *meter, struct manifest *manifest)
@@ -142,9 +172,9 @@ void meter_tell(const struct meter *meter, struct manifest *manifest)
 	cost->bpf_runs = meter->bpf_runs;
 	cost->bpf_window_ns = meter->bpf_window_ns;
 	cost->bpf_on_ns = meter->bpf_window_ns ? bpf_on_ns(meter) : 0;
-	cost->event_ns = meter->cost.event_ns;
-	cost->call_event_ns = meter->cost.call_ns;
-	cost->events_ns = meter->events_ns;
+	cost->event_ns = mean_ns(meter->sum.others_ns, meter->sum.others, &meter->cost.others);
+	cost->call_event_ns = mean_ns(meter->sum.calls_ns, meter->sum.calls, &meter->cost.calls);
+	cost->events_ns = events_ns(meter);
 	cost->cpus = cpus > 0 && cpus <= MANIFEST_MAX_CPUS ? (uint32_t)cpus : 0;
 }
 
@@ -155,4 +185,11 @@ void meter_end(struct meter *meter, struct manifest *manifest)
 	meter_bpf_ends(meter);
 	meter_tell(meter, manifest);
 	meter->begin_ns = 0;
+}
+
+void meter_fini(struct meter *meter)
+{
+	mem_close_fd(&meter->stats_fd);
+	free(meter->cpus);
+	*meter = METER_NONE;
 }

@@ -9,11 +9,17 @@
 #define RECORD_METER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "record/event_cost.h"
 
 struct manifest;
+
+/* What was counted of it until then. */
+struct meter_cpu {
+	uint64_t events, at_ns;
+};
 
 struct meter {
 	uint64_t begin_ns; /* CLOCK_MONOTONIC; 0 = not begun */
@@ -22,7 +28,9 @@ struct meter {
 	uint64_t bpf_ns, bpf_runs, bpf_window_ns;
 	uint64_t bpf_end_ns; /* CLOCK_MONOTONIC, when they were dropped; 0 = they go on */
 	struct event_cost cost;
-	uint64_t events, events_ns; /* so far */
+	struct meter_cpu *cpus; /* owned */
+	size_t cpu_count;
+	struct event_cost_sum sum; /* so far */
 };
 
 #define METER_NONE ((struct meter){ .stats_fd = -1 })
@@ -36,8 +44,11 @@ void meter_look(struct meter *meter);
 /* The BPF programs will be dropped. */
 void meter_bpf_ends(struct meter *meter);
 
-/* So many events were recorded until now, lost ones included, and of those since the last call some were calls'. */
-void meter_count(struct meter *meter, uint64_t events, bool has_calls);
+/*
+ * By the kernel's count, a CPU has recorded so many events until now, lost ones included, and of those since the
+ * last call some were calls'. A count that is smaller than the last one has begun anew.
+ */
+void meter_count(struct meter *meter, uint32_t cpu, uint64_t events, bool has_calls);
 
 /* CPU time of all that it cost until now. */
 uint64_t meter_spent_ns(const struct meter *meter);
@@ -47,5 +58,7 @@ void meter_tell(const struct meter *meter, struct manifest *manifest);
 
 /* Recording is over: the same. */
 void meter_end(struct meter *meter, struct manifest *manifest);
+
+void meter_fini(struct meter *meter);
 
 #endif

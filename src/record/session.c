@@ -163,7 +163,7 @@ static int begin_budget(struct session *session, struct err *err)
 
 	if (!session->opts->budget_ppm)
 		return 0;
-	if (!session->meter.cost.event_ns)
+	if (!session->meter.cost.others.count)
 		return err_set(
 			err, -ENOTSUP,
 			"what an event costs cannot be measured here, and --budget needs it");
@@ -656,7 +656,6 @@ static void tell_budget(struct session *session)
 {
 	if (!session->budget.begun_ns)
 		return;
-	ladder_count_all(session);
 	ladder_tell(session, session->manifest);
 }
 
@@ -673,6 +672,7 @@ int session_end(struct session *session, int failure, struct err *err)
 		accounts_last(session->accounts);
 		(void)ftrace_write(session->instance.dir_fd, "tracing_on", "0", NULL);
 		session->manifest->end_ns = clock_mono_ns();
+		ladder_count_all(session); /* how close events came, without the time of ending */
 		tell_budget(session);
 		session->is_on = false;
 		quotas_end(session->quotas, session->manifest);
@@ -731,7 +731,7 @@ void session_fini(struct session *session)
 	if (!session->is_ended)
 		directory_discard(&session->directory);
 	directory_close(&session->directory);
-	mem_close_fd(&session->meter.stats_fd);
+	meter_fini(&session->meter);
 	mem_close_fd(&session->sync_fd);
 	mem_close_fd(&session->tracing_fd);
 	event_set_fini(&session->events);

@@ -240,14 +240,20 @@ void waiting_tick(struct waiting *waiting)
 		waiting_look(waiting);
 }
 
-void waiting_look_at_all(FILE *out, uint64_t end_ns)
+void waiting_look_at_all(FILE *out, uint64_t end_ns, uint64_t until_ns,
+			 struct waiting_seen *out_seen)
 {
-	const struct stuck_select select = { .all = true, .most_threads = THREADS_MAX };
+	const struct stuck_select select = { .all = true,
+					     .most_threads = THREADS_MAX,
+					     .until_ns = until_ns };
 	struct waiting waiting = { .lines = 0 };
 	struct stuck *stuck;
 
+	*out_seen = (struct waiting_seen){ 0 };
 	if (stuck_look(&select, &stuck, NULL) < 0)
 		return;
+	out_seen->looked = stuck->looked;
+	out_seen->skipped = stuck->skipped;
 	tell_all(&waiting, out, stuck, end_ns);
 	stuck_free(stuck);
 	map_fini(&waiting.told);

@@ -44,8 +44,17 @@ void waiting_look(struct waiting *waiting);
  */
 void waiting_look_back(struct waiting *waiting, uint64_t end_ns);
 
-/* The same of all processes, once: the lines are written to 'out'. */
-void waiting_look_at_all(FILE *out, uint64_t end_ns);
+/* How many threads were looked at, and how many were not: there were too many, or it took too long. */
+struct waiting_seen {
+	uint64_t looked, skipped;
+};
+
+/*
+ * The same of all processes, once: the lines are written to 'out'. At 'until_ns' of CLOCK_MONOTONIC it ends with what it
+ * has. *out_seen is all 0 where nothing could be read.
+ */
+void waiting_look_at_all(FILE *out, uint64_t end_ns, uint64_t until_ns,
+			 struct waiting_seen *out_seen);
 
 /* NULL is fine. */
 void waiting_free(struct waiting *waiting);

@@ -55,6 +55,7 @@ static const char *const how_words[STUCK_HOWS] = {
 	[STUCK_HOW_LEASE] = "has a lease of the file",
 	[STUCK_HOW_FUSE] = "serves a FUSE file system",
 	[STUCK_HOW_USERFAULTFD] = "has a userfaultfd",
+	[STUCK_HOW_SECCOMP] = "decides on system calls (seccomp)",
 };
 
 const char *report_stuck_how_words(enum stuck_how how)

@@ -14,6 +14,8 @@
 #include "base/mem.h"
 #include "stuck/snap_int.h"
 
+#define RING_IS_REGISTERED 16u /* IORING_ENTER_REGISTERED_RING: the number is no descriptor */
+
 static void wait_reading(struct asleep *asleep)
 {
 	fd_wait(asleep, (int32_t)asleep->task.args[0], false);
@@ -246,6 +248,17 @@ static void wait_unowned(struct asleep *asleep)
 	asleep->wait->has_unowned = true;
 }
 
+/* What it is that completes is not to be read from here. */
+static void wait_completions(struct asleep *asleep)
+{
+	if (asleep->task.args[3] & RING_IS_REGISTERED)
+		wait_object(asleep->wait, "completions of an io_uring");
+	else
+		wait_object(asleep->wait, "completions of io_uring fd %d",
+			    (int)asleep->task.args[0]);
+	asleep->wait->has_unowned = true;
+}
+
 static const struct {
 	const char *name;
 	void (*work_out)(struct asleep *asleep);
@@ -299,7 +312,7 @@ static const struct {
 	{ "msgsnd", wait_queue },
 	{ "mq_timedreceive", receive_queue },
 	{ "mq_timedsend", send_queue },
-	{ "io_uring_enter", wait_unowned },
+	{ "io_uring_enter", wait_completions },
 	{ "futex_waitv", wait_unowned },
 	{ "futex_wait", wait_unowned },
 };
@@ -310,7 +323,7 @@ void call_wait(struct asleep *asleep, const char *name)
 		lease_wait(asleep);
 		return;
 	}
-	if (fuse_wait(asleep) || userfault_wait(asleep))
+	if (fuse_wait(asleep) || userfault_wait(asleep) || seccomp_wait(asleep))
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
 		if (strcmp(calls[i].name, name) == 0) {

@@ -453,7 +453,10 @@ static void add_source(struct source *source, uint64_t inode)
 		fifo_source(source);
 	else if (strncmp(asleep->wait->in, "mq_", 3) == 0)
 		queue_source(source);
-	else {
+	else if (strcmp(source->link, "/dev/fuse") == 0) { /* whoever uses the file system */
+		source_object(source, source->link);
+		asleep->wait->has_outside = true;
+	} else {
 		source_object(source, source->link);
 		asleep->wait->has_unknown = true;
 	}

@@ -305,6 +305,19 @@ static void add_cycles(struct graph *graph)
 	}
 }
 
+/* All threads of a process are stopped, or frozen: the first one stands for all. */
+static bool are_held(const struct graph *graph, uint32_t process)
+{
+	enum stuck_kind kind = STUCK_UNKNOWN;
+
+	for (uint32_t i = graph->next[process]; i < graph->next[process + 1]; i++) {
+		kind = graph->stuck->threads[graph->to[i]].kind;
+		if (kind != graph->stuck->threads[graph->to[graph->next[process]]].kind)
+			return false;
+	}
+	return kind == STUCK_STOPPED || kind == STUCK_FROZEN;
+}
+
 /* The one task that is waited for; NULL = several come into question. */
 static const struct stuck_thread *only_target(const struct graph *graph, uint32_t node)
 {
@@ -315,7 +328,7 @@ static const struct stuck_thread *only_target(const struct graph *graph, uint32_
 		return NULL;
 	to = graph->to[graph->next[node]];
 	if (to >= graph->threads) { /* a process: when it has one thread alone */
-		if (graph->next[to + 1] - graph->next[to] != 1)
+		if (graph->next[to + 1] - graph->next[to] != 1 && !are_held(graph, to))
 			return NULL;
 		to = graph->to[graph->next[to]];
 	}

@@ -52,6 +52,7 @@ static const char *const how_names[STUCK_HOWS] = {
 	[STUCK_HOW_LEASE] = "lease",
 	[STUCK_HOW_FUSE] = "fuse",
 	[STUCK_HOW_USERFAULTFD] = "userfaultfd",
+	[STUCK_HOW_SECCOMP] = "seccomp",
 };
 
 const char *stuck_how_name(enum stuck_how how)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +28,11 @@ uint64_t look_spent_ns(void)
 	return clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+static bool is_over(uint64_t budget_ns, uint64_t until_ns)
+{
+	return look_spent_ns() > budget_ns || (until_ns && look_now_ns() > until_ns);
+}
+
 void look_fini(struct look *look)
 {
 	for (size_t i = 0; i < look->process_count; i++)
@@ -43,7 +49,7 @@ struct tasks_job {
 	int proc_fd;
 	int32_t tgid;
 	size_t max;
-	uint64_t budget_ns;
+	uint64_t budget_ns, until_ns;
 	struct task *before; /* of the look before this one, by tid */
 	size_t before_count;
 	struct task *tasks;
@@ -80,7 +86,8 @@ static void tasks_job_run(struct worker_job *worker_job)
 	count = proc_numbers(job->proc_fd, path, &tids);
 	job->tasks = count > 0 ? xcalloc((size_t)count, sizeof(*job->tasks)) : NULL;
 	for (int i = 0; i < count; i++) {
-		if (job->count >= job->max || (i % 16 == 15 && look_spent_ns() > job->budget_ns)) {
+		if (job->count >= job->max ||
+		    (i % 16 == 15 && is_over(job->budget_ns, job->until_ns))) {
 			job->skipped = (size_t)(count - i);
 			return;
 		}
@@ -102,6 +109,7 @@ static struct tasks_job *tasks_job_new(const struct look *look, int32_t tgid)
 	job->tgid = tgid;
 	job->max = look->most - look->count;
 	job->budget_ns = look->budget_ns;
+	job->until_ns = look->until_ns;
 	if (process && process->count) {
 		job->before_count = process->count;
 		job->before = xcalloc(process->count, sizeof(*job->before));
@@ -140,6 +148,21 @@ static struct process *usable(struct process *process)
 	return process->count ? process : NULL;
 }
 
+/* A folder has a link for each one in it, and two of its own. */
+static size_t threads_of(const struct look *look, int32_t tgid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%d/task", tgid);
+	return fstatat(look->proc_fd, path, &st, 0) == 0 && st.st_nlink > 2 ? st.st_nlink - 2 : 0;
+}
+
+bool look_is_over(const struct look *look)
+{
+	return is_over(look->budget_ns, look->until_ns);
+}
+
 struct process *look_process(struct look *look, int32_t tgid)
 {
 	uint64_t *index = map_find(&look->by_tgid, tgid);
@@ -149,8 +172,8 @@ struct process *look_process(struct look *look, int32_t tgid)
 	if (index)
 		return usable(&look->processes[*index]);
 	process = look_add_process(look, tgid);
-	if (look->count >= look->most || look_spent_ns() > look->budget_ns) {
-		look->skipped++;
+	if (look->count >= look->most || look_is_over(look)) {
+		look->skipped += threads_of(look, tgid);
 		return NULL;
 	}
 	job = tasks_job_new(look, tgid);

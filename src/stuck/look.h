@@ -31,6 +31,7 @@ struct look {
 	struct worker *worker;	   /* not owned */
 	const struct look *before; /* NULL = this is the first one */
 	uint64_t budget_ns;	   /* of look_spent_ns(): no new processes from then on */
+	uint64_t until_ns;	   /* the same of look_now_ns(); 0 = whenever */
 	size_t most;		   /* tasks: none are added behind so many */
 	struct task *tasks;	   /* owned; moves as processes are added */
 	size_t count;
@@ -41,7 +42,7 @@ struct look {
 	size_t process_cap;
 	struct map by_tgid;
 	size_t hung;	/* processes that took too long */
-	size_t skipped; /* not looked at: for want of time, or too many */
+	size_t skipped; /* tasks not looked at: for want of time, or too many */
 	size_t barred;	/* tasks of which the system call may not be read */
 };
 
@@ -55,6 +56,9 @@ struct process *look_process_of(struct look *look, int32_t tid);
 
 /* NULL = not looked at. */
 const struct task *look_task(const struct look *look, int32_t tid);
+
+/* Whether its time is used up. */
+bool look_is_over(const struct look *look);
 
 /* The process of a task; it is there when the task is. Not looked at: NULL. */
 struct process *look_owner(const struct look *look, const struct task *task);

@@ -208,6 +208,7 @@ void snap_take(struct snap *snap, int proc_fd, struct worker *worker, const stru
 					 .worker = worker,
 					 .before = before ? &before->look : NULL,
 					 .budget_ns = bounds.budget_ns,
+					 .until_ns = bounds.until_ns,
 					 .most = bounds.most } };
 	for (size_t i = 0; i < count; i++)
 		(void)look_process(&snap->look, tgids[i]);
@@ -218,6 +219,11 @@ void snap_take(struct snap *snap, int proc_fd, struct worker *worker, const stru
 		asleep.process = look_owner(&snap->look, &asleep.task);
 		if (!asleep.process || asleep.task.is_kernel)
 			continue;
+		if (bounds.until_ns && look_is_over(&snap->look)) {
+			asleep.wait->kind = STUCK_UNKNOWN;
+			snap->cut++;
+			continue;
+		}
 		work_out(&asleep);
 		look_at_edges(snap, asleep.wait);
 	}

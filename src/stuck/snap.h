@@ -8,7 +8,7 @@
 
 /* How far a look goes. */
 struct snap_bounds {
-	uint64_t budget_ns; /* as of struct look */
+	uint64_t budget_ns, until_ns; /* as of struct look */
 	size_t most;
 };
 

@@ -43,6 +43,7 @@ struct python;
 
 struct snap {
 	struct look look;
+	size_t cut;	    /* tasks of which time did not suffice for what they wait for */
 	struct wait *waits; /* one for each task of the look */
 	size_t wait_count;
 	size_t wait_cap;
@@ -121,6 +122,7 @@ void vfork_wait(struct asleep *asleep);
 /* The kernel waits for a program, by the kernel's function that the task sleeps in. False = it is another one. */
 bool fuse_wait(struct asleep *asleep);
 bool userfault_wait(struct asleep *asleep);
+bool seccomp_wait(struct asleep *asleep);
 
 /* Work out what the task waits for, by its state and its system call. */
 void call_wait(struct asleep *asleep, const char *name);

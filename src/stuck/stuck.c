@@ -210,7 +210,7 @@ static void add_all_missing(struct stuck *stuck, const struct snap *snap)
 	add_missing(stuck, "who has the other end", snap->holders.left_out,
 		    "processes have too many open files, or took too long");
 	add_missing(stuck, HANGS, look->hung, "times reading a process took too long");
-	add_missing(stuck, "processes and threads", look->skipped,
+	add_missing(stuck, "processes and threads", look->skipped + snap->cut,
 		    "were not inspected for lack of time");
 }
 
@@ -230,27 +230,48 @@ static struct stuck *join(const struct snap *first, const struct snap *second,
 	return stuck;
 }
 
-/* Closes 'proc_fd', unless a thread that was left behind may still use it. */
-static struct stuck *look_twice(const struct asked *targets, int proc_fd, size_t most,
-				uint64_t start_ns)
+static uint64_t left_ns(uint64_t now_ns, uint64_t until_ns)
 {
+	return until_ns > now_ns ? until_ns - now_ns : 0;
+}
+
+/* Nothing is told of who was left out by either look. */
+static void count_skipped(struct stuck *stuck, const struct snap *first, const struct snap *second)
+{
+	size_t before = first->look.skipped + first->cut,
+	       after = second->look.skipped + second->cut;
+	size_t all = stuck->count + second->look.skipped;
+
+	stuck->skipped = before > after ? before : after;
+	stuck->looked = all > stuck->skipped ? all - stuck->skipped : 0;
+}
+
+/* Closes 'proc_fd', unless a thread that was left behind may still use it. */
+static struct stuck *look_twice(const struct asked *targets, int proc_fd,
+				const struct stuck_select *select, uint64_t start_ns)
+{
+	size_t most = select->most_threads ? select->most_threads : THREADS_MAX;
 	struct worker *worker = worker_new(PATIENCE_MS);
 	uint64_t begun_ns = look_spent_ns(), spent_ns, between_ns;
+	uint64_t half_ns =
+		select->until_ns ? start_ns + left_ns(start_ns, select->until_ns) / 2 : 0;
 	struct snap first, second;
 	struct stuck *stuck;
 
 	snap_take(&first, proc_fd, worker, NULL, targets->tgids, targets->count,
-		  (struct snap_bounds){ begun_ns + FIRST_BUDGET_NS, most });
+		  (struct snap_bounds){ begun_ns + FIRST_BUDGET_NS, half_ns, most });
 	between_ns = look_now_ns();
 	spent_ns = look_spent_ns() - begun_ns;
 	/* Less is read of each thread: what the first look had time for, this one has. */
 	snap_take(&second, proc_fd, worker, &first, targets->tgids, targets->count,
-		  (struct snap_bounds){ begun_ns + 2 * spent_ns + MORE_BUDGET_NS, most });
+		  (struct snap_bounds){ begun_ns + 2 * spent_ns + MORE_BUDGET_NS, select->until_ns,
+					most });
 	stuck = join(&first, &second, targets);
 	add_since(stuck, &second);
 	add_titles(stuck, &second);
 	graph_run(stuck);
 	add_all_missing(stuck, &second);
+	count_skipped(stuck, &first, &second);
 	snap_fini(&first);
 	snap_fini(&second);
 	if (worker_free(worker))
@@ -278,6 +299,8 @@ static int is_answer(const struct stuck *stuck, struct err *err)
 				       "reading the process takes too long: the "
 				       "process hangs");
 	}
+	if (stuck->skipped)
+		return err_set(err, -ETIME, "reading the processes takes too long");
 	return err_set(err, -ESRCH, "the process exited or is a kernel thread");
 }
 
@@ -295,9 +318,7 @@ int stuck_look(const struct stuck_select *select, struct stuck **out_stuck, stru
 		close(proc_fd);
 		return rc;
 	}
-	*out_stuck =
-		look_twice(&targets, proc_fd,
-			   select->most_threads ? select->most_threads : THREADS_MAX, start_ns);
+	*out_stuck = look_twice(&targets, proc_fd, select, start_ns);
 	asked_fini(&targets);
 	rc = is_answer(*out_stuck, err);
 	if (rc < 0)

@@ -136,6 +136,8 @@ struct stuck {
 	uint64_t between_ns;	      /* the same, between the two looks: who waits, did so then */
 	struct stuck_thread *threads; /* by tgid, tid */
 	size_t count;
+	size_t looked,
+		skipped;   /* threads, and those not looked at: for want of time, or too many */
 	struct map by_tid; /* index into threads */
 	struct stuck_cycle *cycles;
 	size_t cycle_count;
@@ -153,6 +155,8 @@ struct stuck_select {
 	bool all;	     /* all processes, without threads of the kernel */
 	bool may_be_gone;    /* some of 'tgids' may have exited, if not all have */
 	size_t most_threads; /* no process is begun behind so many; 0 = as many as there may be */
+	uint64_t
+		until_ns; /* CLOCK_MONOTONIC: then it ends with what it has; 0 = when all is seen */
 };
 
 /*

@@ -4,6 +4,9 @@
  * usage: stuck-programs KIND        says "ready" on stdout once it is, or is about to be
  */
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/fuse.h>
+#include <linux/seccomp.h>
 #include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
@@ -16,8 +19,11 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/msg.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -557,6 +563,77 @@ static void vfork_parent(void)
 	}
 }
 
+/* Answers that it is there, and nothing else. */
+static void serve_nothing(int fuse)
+{
+	union {
+		struct fuse_in_header header;
+		char bytes[1 << 17];
+	} request;
+	struct {
+		struct fuse_out_header header;
+		struct fuse_init_out init;
+	} answer = { .init = { .major = FUSE_KERNEL_VERSION, .minor = FUSE_KERNEL_MINOR_VERSION } };
+
+	if (read(fuse, &request, sizeof(request)) <= 0)
+		return;
+	answer.header.len = sizeof(answer);
+	answer.header.unique = request.header.unique;
+	(void)!write(fuse, &answer, sizeof(answer));
+	raise(SIGSTOP);
+}
+
+/* A file of a file system whose server was stopped. */
+static void stopped_server(void)
+{
+	int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	char options[64];
+	struct stat st;
+	pid_t child;
+
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
+	if (fuse < 0 || unshare(CLONE_NEWNS) < 0 || mkdir("served", 0700) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("none", "served", "fuse", 0, options) < 0) {
+		puts("missing");
+		fflush(stdout);
+		pause();
+	}
+	child = fork();
+	if (child == 0) {
+		serve_nothing(fuse);
+		return;
+	}
+	close(fuse);
+	waitpid(child, NULL, WUNTRACED);
+	say_ready();
+	(void)!stat("served/file", &st);
+}
+
+/* A call on which another process decides, and does not. */
+static void undecided_call(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mkdirat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+	int listener;
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+				SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	if (listener >= 0 && fork() == 0) {
+		sleep(1000);
+		return;
+	}
+	close(listener);
+	say_ready();
+	syscall(SYS_mkdirat, AT_FDCWD, "never", 0700);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -587,6 +664,8 @@ static const struct {
 	{ "vfork", vfork_parent },
 	{ "three", three_children },
 	{ "behind", reader_behind_writer },
+	{ "fuse", stopped_server },
+	{ "seccomp", undecided_call },
 };
 
 int main(int argc, char **argv)

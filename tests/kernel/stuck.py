@@ -243,6 +243,15 @@ def chain_to(word, is_child=True):
     return judge
 
 
+def stopped_server(case):
+    """Which file system it is cannot be told apart where others are served, too."""
+    if case.said.strip() == "missing":
+        return True
+    main = case.thread(case.pid)
+    servers = [one for one in case.others() if "stopped by a signal" in one["root"] and one["tid"] in edges(main)]
+    return no_deadlock(case) and servers and (len(edges(main)) > 1 or "stopped by a signal" in main["root"])
+
+
 def convoy(case):
     lines = case.report["convoys"]
     return (case.done.returncode == 0 and len(lines) == 1 and lines[0]["tid"] == case.pid
@@ -307,6 +316,8 @@ KINDS = (
     ("fcntl", chain_to("sleeps until a time"), "a lock of fcntl(), whose owner sleeps"),
     ("stopped", chain_to("stopped by a signal"), "the other end was stopped"),
     ("child", chain_to("sleeps until a time"), "a child that lives"),
+    ("fuse", stopped_server, "the server of a file system was stopped"),
+    ("seccomp", chain_to("sleeps until a time"), "a call on which another process has to decide"),
     ("lost", unowned, "a condition variable without an owner"),
     ("orphan", orphaned, "a mutex whose owner has exited"),
     ("barrier", one_short, "a barrier that one has not come to"),

@@ -189,6 +189,27 @@ static void any_thread_of_a_process_can_go_on_for_it(void **unused)
 	stuck_free(stuck);
 }
 
+static void a_process_that_was_stopped_as_a_whole_is_the_end(void **unused)
+{
+	struct stuck *stuck = stuck_new();
+
+	wait_for(add(stuck, 1, 1), 2, true)->is_inferred = true;
+	add(stuck, 2, 2)->kind = STUCK_STOPPED;
+	add(stuck, 2, 3)->kind = STUCK_STOPPED;
+	graph_run(stuck);
+	assert_int_equal(stuck->threads[0].root, STUCK_ROOT_TASK);
+	assert_int_equal(stuck->threads[0].root_tid, 2);
+	stuck_free(stuck);
+
+	stuck = stuck_new();
+	wait_for(add(stuck, 1, 1), 2, true)->is_inferred = true;
+	add(stuck, 2, 2)->kind = STUCK_STOPPED;
+	add(stuck, 2, 3)->kind = STUCK_OUTSIDE;
+	graph_run(stuck);
+	assert_int_equal(stuck->threads[0].root, STUCK_ROOT_ANY);
+	stuck_free(stuck);
+}
+
 static void a_chain_is_followed_to_its_end(void **unused)
 {
 	struct stuck *stuck = stuck_new();
@@ -354,6 +375,7 @@ int main(void)
 		cmocka_unit_test(one_of_several_who_are_all_needed_is_not_enough),
 		cmocka_unit_test(who_queued_before_is_not_needed),
 		cmocka_unit_test(any_thread_of_a_process_can_go_on_for_it),
+		cmocka_unit_test(a_process_that_was_stopped_as_a_whole_is_the_end),
 		cmocka_unit_test(a_chain_is_followed_to_its_end),
 		cmocka_unit_test(what_names_nobody_is_without_hope_when_all_of_a_process_sleep),
 		cmocka_unit_test(many_behind_one_are_a_convoy),
