@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -103,6 +105,24 @@ static int open_step_by_step(int dir_fd, const char *path, int flags)
 	dir_fd = at;
 	at = -1; /* the caller's now */
 	return dir_fd;
+}
+
+int file_open_plain(const char *path)
+{
+	AUTO_CLOSE int at = *path == '/' ? open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+	char again[64];
+	struct stat st;
+	int fd;
+
+	if (*path != '/')
+		return -EINVAL;
+	if (at < 0 || fstat(at, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EBADMSG;
+	(void)snprintf(again, sizeof(again), "/proc/self/fd/%d", at);
+	fd = open(again, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 int file_open_beneath(int dir_fd, const char *path, int flags)

@@ -32,6 +32,12 @@ uint64_t file_behind_hole(int fd, uint64_t offset);
  */
 int file_open_beneath(int dir_fd, const char *path, int flags);
 
+/*
+ * Open a regular file at an absolute path for reading, which is no symbolic link: what opening another thing could do is
+ * not done. Returns a descriptor, or a negative errno: -EBADMSG = it is another thing.
+ */
+int file_open_plain(const char *path);
+
 /* The entries of folder 'fd', from its beginning; 'fd' stays open. NULL on failure; closedir() it. */
 DIR *file_list(int fd);
 

@@ -49,6 +49,7 @@ extern const struct command cmd_check_trace;
 extern const struct command cmd_learn;
 extern const struct command cmd_model;
 extern const struct command cmd_list;
+extern const struct command cmd_names;
 extern const struct command cmd_doctor;
 extern const struct command cmd_stats;
 extern const struct command cmd_breakdown;

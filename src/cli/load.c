@@ -41,13 +41,20 @@ static void say_waiting(void *context, const char *dir)
 		safe);
 }
 
-int load_begin(const char *path, struct err *err)
+int load_check_default(const char *path, struct err *err)
 {
 	if (strcmp(path, DEFAULT_TRACE) == 0 && access(path, F_OK) < 0 && errno == ENOENT)
 		return err_set(err, -ENOENT,
 			       "no " DEFAULT_TRACE
 			       " here; name a trace or record one (sudo holdup record -- COMMAND)");
-	return reading_begin(path, err);
+	return 0;
+}
+
+int load_begin(const char *path, struct err *err)
+{
+	int rc = load_check_default(path, err);
+
+	return rc < 0 ? rc : reading_begin(path, err);
 }
 
 struct load_opts load_opts_shown(uint32_t flags)

@@ -12,6 +12,9 @@
 struct err;
 struct trace;
 
+/* Is there a trace of the default name, where that is meant? Else err says what to do. */
+int load_check_default(const char *path, struct err *err);
+
 /*
  * Before the first trace is opened by other means than the two below: refuse the default name when
  * nothing is there, and become a reader. Returns 0, or a negative errno with err filled.

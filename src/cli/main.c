@@ -19,11 +19,11 @@
 
 /* One line per sub-command, in the order of the help text. */
 static const struct command *const commands[] = {
-	&cmd_why,	&cmd_view,	  &cmd_stuck,  &cmd_record, &cmd_run,	&cmd_stats,
-	&cmd_breakdown, &cmd_states,	  &cmd_hot,    &cmd_list,   &cmd_locks, &cmd_info,
-	&cmd_index,	&cmd_check_trace, &cmd_cut,    &cmd_check,  &cmd_watch, &cmd_flight,
-	&cmd_learn,	&cmd_model,	  &cmd_export, &cmd_delays, &cmd_top,	&cmd_user,
-	&cmd_recover,	&cmd_doctor,
+	&cmd_why,	&cmd_view,    &cmd_stuck,	&cmd_record, &cmd_run,	  &cmd_stats,
+	&cmd_breakdown, &cmd_states,  &cmd_hot,		&cmd_list,   &cmd_locks,  &cmd_info,
+	&cmd_names,	&cmd_index,   &cmd_check_trace, &cmd_cut,    &cmd_check,  &cmd_watch,
+	&cmd_flight,	&cmd_learn,   &cmd_model,	&cmd_export, &cmd_delays, &cmd_top,
+	&cmd_user,	&cmd_recover, &cmd_doctor,
 };
 
 static const struct command *main_find_command(const char *name)

@@ -81,6 +81,7 @@ void recording_fill(const struct recording_opts *opts, struct record_opts *out_r
 	out_record->stacks = opts->stacks;
 	(void)parse_stack_min(opts, &out_record->stack_min_ns); /* recording_check() told */
 	(void)parse_sample(opts, &out_record->sample_hz, &out_record->samples_all); /* the same */
+	out_record->names_later = opts->no_names;
 	out_record->as_root = opts->as_root;
 	out_record->no_bpf = opts->no_bpf;
 	out_record->probes = opts->probes.items;
@@ -180,9 +181,9 @@ void recording_fini(struct recording_opts *opts)
 bool recording_any(const struct recording_opts *opts)
 {
 	return opts->dir || opts->events || opts->buffer_bytes || opts->budget_ppm ||
-	       opts->stacks || opts->stack_min || opts->sample || opts->as_root || opts->no_bpf ||
-	       opts->probes.count || opts->usdt.count || opts->apps.count || opts->user ||
-	       opts->locks;
+	       opts->stacks || opts->stack_min || opts->sample || opts->no_names || opts->as_root ||
+	       opts->no_bpf || opts->probes.count || opts->usdt.count || opts->apps.count ||
+	       opts->user || opts->locks;
 }
 
 int recording_status(int wait_status)
@@ -330,6 +331,11 @@ void recording_summary(const struct record_result *result, const struct record_o
 		fprintf(stderr, "--pid %d ", opts->pids[0]);
 	else if (!opts->argv)
 		fputs("-a ", stderr);
+	recording_put_path(stderr, opts->dir);
+	fputc('\n', stderr);
+	if (!opts->names_later)
+		return;
+	fputs("  names of functions: holdup names ", stderr);
 	recording_put_path(stderr, opts->dir);
 	fputc('\n', stderr);
 }

@@ -23,6 +23,7 @@ struct recording_opts {
 	bool stacks;
 	const char *stack_min; /* "off", a duration; NULL = the command's default */
 	const char *sample;    /* "off", "199", "all", "all:199"; NULL = the command's default */
+	bool no_names;	       /* of code, where holdup names can add them */
 	bool no_stacks;	       /* that default is "off" */
 	bool as_root;
 	bool no_bpf;
@@ -67,6 +68,8 @@ struct recording_opts {
 		{ "sample", "RATE|all[:RATE]|off",                                                      \
 		  "Sample running code RATE times per second (default: 199; in watch off)",             \
 		  opt_string, offsetof(outer, member.sample) },                                         \
+		{ "no-names", NULL, "Leave function names to holdup names, where it can add them",      \
+		  opt_flag, offsetof(outer, member.no_names) },                                         \
 		{ "probe", "BIN:FUNC[(ARGS)]", "Record calls of a function; repeat for more",           \
 		  opt_strings, offsetof(outer, member.probes) },                                        \
 		{ "usdt", "[BIN:]PROVIDER:NAME", "Record a USDT point; repeat for more",                \

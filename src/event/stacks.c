@@ -431,6 +431,15 @@ void stacks_finish(struct stacks *stacks)
 	stacks_find_places(stacks);
 }
 
+size_t stacks_unnamed(const struct stacks *stacks)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < stacks->frame_count; i++)
+		count += stacks->frames[i].is_unnamed;
+	return count;
+}
+
 void stacks_fini(struct stacks *stacks)
 {
 	free(stacks->frames);

@@ -25,6 +25,7 @@ struct stack_frame {
 	bool is_kernel;
 	bool is_script; /* a runtime's own: a function of the script, whose code was made when it ran */
 	bool is_inlined; /* the compiler put the function into the next frame's */
+	bool is_unnamed; /* its names were left to later */
 };
 
 /* Frames innermost first: those of the kernel, then the user's. */
@@ -159,6 +160,9 @@ uint32_t stacks_caller(const struct stacks *stacks, uint32_t stack, uint32_t at)
 
 /* Frame 'i' of a stack. */
 const struct stack_frame *stacks_frame(const struct stacks *stacks, uint32_t stack, size_t i);
+
+/* Frames whose names were left to later. */
+size_t stacks_unnamed(const struct stacks *stacks);
 
 void stacks_fini(struct stacks *stacks); /* zeroed is fine; not the struct itself */
 

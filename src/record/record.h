@@ -31,6 +31,7 @@ struct record_opts {
 	double seconds;		   /* 0 = until the command or pids end, or a signal */
 	bool stacks;		   /* kernel stacks at blocking points */
 	uint64_t stack_min_ns;	   /* stacks of waits of at least this; 0 = of none */
+	bool names_later;	   /* of code, where they can be read later: name_trace.h */
 	uint32_t sample_hz;	   /* samples of work in a second, of each CPU; 0 = none */
 	bool samples_all;	   /* of all threads of the machine */
 	bool as_root;		   /* do not drop to the user who ran sudo */

@@ -493,6 +493,7 @@ static void start_stacks(struct session *session)
 	const struct wait_stacks_opts stack_opts = {
 		.min_ns = opts->stack_min_ns,
 		.is_lean = session->manifest->is_lean,
+		.names_later = opts->names_later,
 		.sample_hz = opts->sample_hz,
 		/* Where nothing is chosen, all are meant. */
 		.samples_all = opts->samples_all || (!opts->argv && !opts->pid_count),

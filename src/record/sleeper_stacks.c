@@ -18,6 +18,7 @@
 #include "record/bpf/raw_stack.h"
 #include "record/images.h"
 #include "record/jit_files.h"
+#include "record/name_child.h"
 #include "record/python_codes.h"
 #include "record/python_walk.h"
 #include "record/pythons.h"
@@ -102,7 +103,7 @@ int sleeper_stacks_take(const struct sleeper *sleepers, size_t count, int wait_m
 		return err_set(err, -errno, "no process to take stacks: %s", strerror(errno));
 	if (child == 0)
 		sleeper_run(sleepers, count, fd);
-	rc = stack_names_await(child, wait_ms, err);
+	rc = name_child_await(child, wait_ms, err);
 	sleeper_read(fd, stacks);
 	return rc;
 }

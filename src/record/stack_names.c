@@ -3,21 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/pidfd.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
@@ -25,14 +21,13 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "event/stacks.h"
-#include "guard/caps.h"
-#include "guard/filter.h"
-#include "proc/stat.h"
+#include "guard/user.h"
 #include "record/bpf/raw_stack.h"
 #include "record/futex_names.h"
 #include "record/image_maps.h"
 #include "record/images.h"
 #include "record/jit_files.h"
+#include "record/name_child.h"
 #include "record/python_codes.h"
 #include "record/pythons.h"
 #include "record/regs_386.h"
@@ -42,14 +37,11 @@
 #include "symbol/jit_names.h"
 #include "symbol/unwind.h"
 
-#define CPU_SECONDS	30u
 #define WALKING_NS	UINT64_C(20000000000) /* on a CPU */
 #define WAIT_MS		60000
-#define FEW_STACKS	256		  /* each is written at once */
-#define BUSY_MS		8000		  /* that a child may wait for a CPU */
-#define MEMORY_BYTES	((rlim_t)4 << 30) /* of addresses: files are mapped */
-#define FILE_KERNEL	(UINT32_MAX - 1)  /* instead of the number of a file */
-#define FILES_JIT	0x80000000u	  /* and the process: code in no file */
+#define FEW_STACKS	256		 /* each is written at once */
+#define FILE_KERNEL	(UINT32_MAX - 1) /* instead of the number of a file */
+#define FILES_JIT	0x80000000u	 /* and the process: code in no file */
 #define FILE_PYTHON	(UINT32_MAX - 2)
 #define USER_FRAMES_MAX (2 * UNWIND_FRAMES_MAX + RAW_PYTHON_FRAMES)
 #define FRAMES_MAX	(RAW_STACK_KERNEL + USER_FRAMES_MAX)
@@ -59,6 +51,7 @@ struct namer {
 	const struct stack_sampling *sampling;
 	struct stack_keep *keep;
 	uint64_t since_ns;
+	bool names_later;
 	struct images *images;
 	const struct jit_files *jit_files;
 	const struct pythons *pythons;
@@ -69,6 +62,7 @@ struct namer {
 	size_t wait_count;
 	struct map frames; /* file and address -> number of the frame */
 	struct map names;  /* number of a file -> struct unwind_names *, 0 = it has none */
+	struct map later;  /* number of a file -> 1 = its names are left to later */
 	struct map stacks; /* hash of frames and end -> number of the stack */
 	uint32_t frame_count, stack_count;
 	struct map
@@ -138,13 +132,75 @@ static struct unwind_names *names_of_file(void *context, uint32_t file)
 	return (struct unwind_names *)(uintptr_t)*names;
 }
 
+/* As owner or as anybody; groups are left out of account. */
+static bool user_has_right(uid_t user, const char *path, bool is_folder)
+{
+	mode_t owners = is_folder ? S_IXUSR : S_IRUSR, others = is_folder ? S_IXOTH : S_IROTH;
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_mode & (st.st_uid == user ? owners : others);
+}
+
+/* Under sudo the trace becomes the user's, who must be able to read the file then. */
+static bool user_may_read(const char *path)
+{
+	AUTO_FREE char *part = xstrdup(path);
+	uid_t user;
+	gid_t group;
+
+	if (!guard_user_ids(&user, &group))
+		return true;
+	for (size_t i = 1; path[i]; i++) {
+		if (path[i] != '/')
+			continue;
+		part[i] = '\0';
+		if (!user_has_right(user, part, true))
+			return false;
+		part[i] = '/';
+	}
+	return user_has_right(user, path, false);
+}
+
+/* Does its path lead to it for who comes later, too? Not in another container, and not when it was replaced. */
+static bool is_at_its_path(const struct image_file *file)
+{
+	struct stat open_stat, path_stat;
+
+	return file->path[0] == '/' && file->fd >= 0 && fstat(file->fd, &open_stat) == 0 &&
+	       lstat(file->path, &path_stat) == 0 && S_ISREG(path_stat.st_mode) &&
+	       open_stat.st_dev == path_stat.st_dev && open_stat.st_ino == path_stat.st_ino &&
+	       user_may_read(file->path);
+}
+
+/* The names of glibc are needed at once: what waits in malloc is told by them. */
+static bool is_named_later(struct namer *namer, uint32_t file)
+{
+	const struct image_file *from = images_file(namer->images, file);
+	bool is_new;
+	uint64_t *later;
+
+	if (!namer->names_later)
+		return false;
+	later = map_add(&namer->later, file, &is_new);
+	if (is_new)
+		*later = !futex_is_libc(from->path) && is_at_its_path(from) &&
+			 names_of_file(namer, file) &&
+			 unwind_names_build_id(names_of_file(namer, file));
+	return *later;
+}
+
 /* Returns how many names there are, at least 1. */
 static size_t name_address(struct namer *namer, uint32_t file, uint64_t address,
 			   struct unwind_name *out_names)
 {
 	struct unwind_names *names = names_of_file(namer, file);
 
-	return names && address ? unwind_names_find(names, address, out_names) : 1;
+	if (!names || !address)
+		return 1;
+	if (!is_named_later(namer, file))
+		return unwind_names_find(names, address, out_names);
+	out_names[0].build_id = unwind_names_build_id(names);
+	return 1;
 }
 
 /* Of what a runtime made; each process has its own at an address. */
@@ -170,9 +226,12 @@ static uint32_t jit_frame(struct namer *namer, uint64_t pc)
 	return number;
 }
 
-static void write_frame(struct namer *namer, const struct image_file *file, uint64_t address,
+static void write_frame(struct namer *namer, uint32_t number, uint64_t address,
 			const struct unwind_name *name)
 {
+	const struct image_file *file = images_file(namer->images, number);
+	bool is_unnamed = address && is_named_later(namer, number);
+
 	stack_file_frame(namer->out, &(struct stack_frame){
 					     .function = name->function,
 					     .signature = name->signature,
@@ -183,6 +242,7 @@ static void write_frame(struct namer *namer, const struct image_file *file, uint
 					     .line = name->line,
 					     .offset = address,
 					     .is_inlined = name->is_inlined,
+					     .is_unnamed = is_unnamed,
 				     });
 }
 
@@ -232,8 +292,7 @@ static size_t user_frames(struct namer *namer, const struct unwind_frame *from,
 	if (is_new) {
 		count = name_address(namer, file, from->address, names);
 		for (size_t i = 0; i < count; i++)
-			write_frame(namer, images_file(namer->images, file), from->address,
-				    &names[i]);
+			write_frame(namer, file, from->address, &names[i]);
 		for (size_t i = 0; i < count; i++)
 			note_libc(namer, (uint32_t)(*frames + i), file, &names[i]);
 		*frames |= (count - 1) << FRAME_BITS;
@@ -761,21 +820,6 @@ static int name_all(struct namer *namer)
 
 /* ------------------------------------------------------------------ the child */
 
-/* Nothing that it could still do would harm anybody. */
-static void stack_names_give_up(void)
-{
-	const struct rlimit time = { CPU_SECONDS, CPU_SECONDS + 1 }, /* SIGXCPU, then SIGKILL */
-		memory = { MEMORY_BYTES, MEMORY_BYTES };
-	struct err ignored = { 0 };
-
-	(void)setrlimit(RLIMIT_CPU, &time);
-	if (!guard_filter_is_wide()) /* sanitizers take terabytes of addresses */
-		(void)setrlimit(RLIMIT_AS, &memory);
-	guard_caps_helper(0);
-	if (guard_filter_reader(NULL, 0, &ignored) < 0)
-		_exit(1);
-}
-
 void stack_names_run(const struct stack_names_from *from, const struct stack_sampling *sampling,
 		     int fd)
 {
@@ -784,6 +828,7 @@ void stack_names_run(const struct stack_names_from *from, const struct stack_sam
 	namer->sampling = sampling;
 	namer->keep = from->keep;
 	namer->since_ns = from->since_ns;
+	namer->names_later = from->names_later;
 	if (from->since_ns) /* the flight recorder goes on meanwhile */
 		share_lower();
 	namer->images = from->images;
@@ -792,67 +837,10 @@ void stack_names_run(const struct stack_names_from *from, const struct stack_sam
 	namer->codes = from->codes;
 	namer->tgid = namer->jit_tgid = -1;
 	namer->out = fdopen(fd, "w");
-	stack_names_give_up();
+	name_child_give_up();
 	namer->maps = image_maps_new(namer->images);
 	namer->futexes = futex_names_new(namer->images, namer->pythons, namer->out);
 	_exit(namer->out && name_all(namer) == 0 ? 0 : 1);
-}
-
-/* How much longer it may take, by the CPU time that it had; 0 = no longer, or it waits for something else. */
-static int child_more_ms(pid_t pid, int wait_ms)
-{
-	char path[32], line[STAT_BYTES_MAX];
-	struct proc_stat stat;
-	struct timespec had;
-	clockid_t clock;
-	int64_t had_ms;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (!stat_read(AT_FDCWD, path, line, &stat) || stat.state != 'R' ||
-	    clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &had) < 0)
-		return 0;
-	had_ms = (int64_t)had.tv_sec * 1000 + had.tv_nsec / 1000000;
-	return had_ms < wait_ms ? wait_ms - (int)had_ms : 0;
-}
-
-/* A child that waits for a CPU is not late: others have the CPUs. */
-static bool child_is_late(pid_t pid, int pidfd, int wait_ms)
-{
-	struct pollfd end = { .fd = pidfd, .events = POLLIN };
-	int more_ms = wait_ms, busy_ms = BUSY_MS;
-
-	while (pidfd >= 0 && more_ms > 0) {
-		if (poll(&end, 1, more_ms) != 0)
-			return false;
-		more_ms = child_more_ms(pid, wait_ms);
-		if (more_ms > busy_ms)
-			more_ms = busy_ms;
-		busy_ms -= more_ms;
-	}
-	return true;
-}
-
-int stack_names_await(pid_t pid, int wait_ms, struct err *err)
-{
-	int pidfd = pidfd_open(pid, 0);
-	const bool is_late = child_is_late(pid, pidfd, wait_ms);
-	int status;
-
-	if (is_late)
-		(void)kill(pid, SIGKILL); /* our child, not reaped yet */
-	mem_close_fd(&pidfd);
-	status = child_await(pid);
-	if (status < 0)
-		return err_set(err, status, "the unwinder process exited: %s", strerror(-status));
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-		return err_set(err, -EIO, "the unwinder process used %u s of CPU time",
-			       CPU_SECONDS);
-	if (WIFSIGNALED(status) && is_late)
-		return err_set(err, -EIO, "the unwinder process did not end within %d ms", wait_ms);
-	if (WIFSIGNALED(status))
-		return err_set(err, -EIO, "the unwinder process was killed by signal %d (%s)",
-			       WTERMSIG(status), strsignal(WTERMSIG(status)));
-	return WEXITSTATUS(status) ? err_set(err, -EIO, "stacks could not be written") : 0;
 }
 
 /* A child that was ended left a part of a line. */
@@ -898,6 +886,7 @@ int stack_names_begin(const struct stack_names_from *from, const struct stack_sa
 		mem_close_fd(&fd);
 		return rc;
 	}
+	(void)flock(fd, LOCK_EX | LOCK_NB); /* name_trace() waits for nobody, and sees it */
 	*out_naming = (struct stack_naming){ pid, fd, pidfd_open(pid, 0) };
 	return 0;
 }
@@ -907,7 +896,7 @@ int stack_names_end(struct stack_naming *naming, struct err *err)
 	int rc = 0;
 
 	if (naming->pid)
-		rc = stack_names_await(naming->pid, WAIT_MS, err);
+		rc = name_child_await(naming->pid, WAIT_MS, err);
 	if (rc < 0)
 		keep_whole_lines(naming->fd);
 	mem_close_fd(&naming->fd);

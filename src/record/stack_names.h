@@ -4,6 +4,7 @@
 #ifndef RECORD_STACK_NAMES_H
 #define RECORD_STACK_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -23,6 +24,7 @@ struct stack_names_from {
 	const struct pythons *pythons;
 	const struct python_codes *codes;
 	uint64_t since_ns; /* of waits that were over before nothing is told */
+	bool names_later;  /* what can be named later on this machine gets no name now */
 };
 
 /*
@@ -51,11 +53,9 @@ int stack_names_end(struct stack_naming *naming, struct err *err);
 
 /*
  * The same in a child that the caller forked: give up all that it could do, write to 'fd', and exit. The
- * caller calls stack_names_await(), which ends it after 'wait_ms'. Where it has to wait for a CPU, that is CPU time,
- * but some seconds more at the latest.
+ * caller calls name_child_await().
  */
 _Noreturn void stack_names_run(const struct stack_names_from *from,
 			       const struct stack_sampling *sampling, int fd);
-int stack_names_await(pid_t child, int wait_ms, struct err *err);
 
 #endif

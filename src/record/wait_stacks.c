@@ -119,6 +119,7 @@ struct wait_stacks {
 	struct bpf_object *object;
 	struct bpf_link *links[ARRAY_LEN(programs)];
 	bool is_lean;
+	bool names_later;
 	bool has_work; /* the kernel has task works: no end of a system call is looked at, unless: */
 	bool has_late; /* they came too late; of the thread */
 	struct ring_buffer *ring;
@@ -704,6 +705,7 @@ int wait_stacks_start(int kernel_fd, const struct wait_stacks_opts *opts,
 
 	stacks->kernel_fd = kernel_fd;
 	stacks->is_lean = opts->is_lean;
+	stacks->names_later = opts->names_later;
 	stacks->stop_fd = stacks->open_fd = stacks->told_fd = stacks->pythons_fd = -1;
 	stacks->keep_bytes = opts->keep_bytes;
 	stacks->keep_ns = SECONDS_KEPT_NS;
@@ -849,7 +851,8 @@ static void begin_names(struct wait_stacks *stacks, int kernel_fd, uint64_t sinc
 					       .jit_files = age->jit_files,
 					       .pythons = age->pythons,
 					       .codes = age->codes,
-					       .since_ns = since_ns };
+					       .since_ns = since_ns,
+					       .names_later = stacks->names_later };
 	struct err why = { 0 };
 
 	note_waits(stacks, manifest);

@@ -26,6 +26,7 @@ struct wait_stacks_opts {
 	/* Waits of at least this are of interest, and one for each 10 ms of shorter ones; 0 = none. */
 	uint64_t min_ns;
 	bool is_lean; /* no system call is looked at for that: the stacks are those of long waits only */
+	bool names_later;    /* frames get no names that can be read later */
 	uint32_t sample_hz;  /* samples of work in a second, of each CPU; 0 = none */
 	bool samples_all;    /* of all threads of the machine; else of what we start, and: */
 	const int32_t *pids; /* these; used up to the return */

@@ -190,8 +190,11 @@ static void hot_print_tree(FILE *out, const struct hot *hot, const struct report
 			shown >= top ? " or after the last (--top N)" : "");
 }
 
-static void hot_print_notes(FILE *out, const struct hot *hot, const struct report_hot_opts *opts)
+static void hot_print_notes(FILE *out, const struct hot *hot, const struct facts *facts,
+			    const struct report_hot_opts *opts)
 {
+	AUTO_FREE char *unnamed = report_unnamed_words(facts);
+
 	if (opts->note)
 		stats_say(out, "%s", opts->note);
 	if (hot->doubtful)
@@ -201,6 +204,8 @@ static void hot_print_notes(FILE *out, const struct hot *hot, const struct repor
 			  hot->doubtful, hot->doubtful == 1 ? "" : "s");
 	if (hot->lost)
 		stats_say(out, "Lost: %" PRIu64 " samples in the whole recording.", hot->lost);
+	if (unnamed)
+		stats_say(out, "%s.", unnamed);
 }
 
 /* ------------------------------------------------------------------ JSON */
@@ -293,5 +298,5 @@ void report_hot(FILE *out, const struct hot *hot, const struct facts *facts,
 		hot_print_tree(out, hot, opts);
 	else
 		hot_print_table(out, hot, opts);
-	hot_print_notes(out, hot, opts);
+	hot_print_notes(out, hot, facts, opts);
 }

@@ -325,6 +325,7 @@ static void info_put_abilities(FILE *out, const struct info *info)
 static void put_problems(FILE *out, const struct info *info)
 {
 	const struct facts *facts = info->facts;
+	AUTO_FREE char *unnamed = report_unnamed_words(facts);
 
 	if (info->holes || info->lost_events)
 		fprintf(out, "\nLost: %s%s events in %s hole%s; %s of unknown size.\n",
@@ -344,6 +345,10 @@ static void put_problems(FILE *out, const struct info *info)
 	for (size_t i = 0; i < facts->unshown_count; i++) {
 		fputs("  ", out);
 		table_wrap(out, facts->unshown[i], 2);
+	}
+	if (unnamed) {
+		fputs("\nNames of code:\n  ", out);
+		table_wrap(out, unnamed, 2);
 	}
 	if (facts->missing_count)
 		fputs("\nNot recorded:\n", out);

@@ -3,7 +3,9 @@
 
 #include "analyse/why/why.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "event/facts.h"
+#include "event/stacks.h"
 #include "event/steps.h"
 #include "report/why_reason.h"
 
@@ -96,6 +98,34 @@ void report_json_repairs(struct json *json, uint64_t count, uint64_t exact)
 	json_end_object(json);
 }
 
+char *report_unnamed_words(const struct facts *facts)
+{
+	size_t count = facts->stacks ? stacks_unnamed(facts->stacks) : 0;
+
+	if (!count)
+		return NULL;
+	return xasprintf("%s of %s frames have no names yet: holdup names TRACE adds those whose "
+			 "files are still there",
+			 text_count(count).s, text_count(facts->stacks->frame_count).s);
+}
+
+/* The names that were left to later. */
+static void json_put_unnamed(struct json *json, const struct facts *facts)
+{
+	size_t count = facts->stacks ? stacks_unnamed(facts->stacks) : 0;
+	AUTO_FREE char *what = NULL;
+
+	if (!count)
+		return;
+	what = xasprintf("names of %zu of %zu frames", count, facts->stacks->frame_count);
+	json_begin_object(json, NULL);
+	json_print_string(json, "what", what);
+	json_print_string(
+		json, "why",
+		"not read yet: holdup names TRACE adds those whose files are still there");
+	json_end_object(json);
+}
+
 void report_json_missing(struct json *json, const struct facts *facts)
 {
 	json_begin_array(json, "missing");
@@ -105,6 +135,7 @@ void report_json_missing(struct json *json, const struct facts *facts)
 		json_print_string(json, "why", facts->missing[i].why);
 		json_end_object(json);
 	}
+	json_put_unnamed(json, facts);
 	json_end_array(json);
 }
 

@@ -46,7 +46,10 @@ const char *report_wib_name(enum wib wib);
 /* "repairs":{"count","exact"}: switches that were not recorded, and placed exactly. */
 void report_json_repairs(struct json *json, uint64_t count, uint64_t exact);
 
-/* "missing":[{"what","why"}]: what was not recorded. */
+/* How many frames have no name because that was left to later; NULL = none. Free it. */
+char *report_unnamed_words(const struct facts *facts);
+
+/* "missing":[{"what","why"}]: what was not recorded, and the same of names. */
 void report_json_missing(struct json *json, const struct facts *facts);
 
 /* "damage":[text]: of the trace, and 'more' if it is not NULL. */

@@ -263,6 +263,15 @@ static void why_notes_note_damage(struct notes *notes)
 		note(notes, "Damaged: %s.", facts->damage[i]);
 }
 
+/* Where code is told at all. */
+static void note_unnamed(struct notes *notes)
+{
+	AUTO_FREE char *words = report_unnamed_words(notes->page->facts);
+
+	if (words)
+		note(notes, "%s.", words);
+}
+
 void why_text_notes(const struct page *page)
 {
 	struct notes notes = { .page = page };
@@ -282,4 +291,5 @@ void why_text_notes(const struct page *page)
 		     "is charged to the last thread reached.",
 		     page->why->depth_limit_hits);
 	why_note_missing(&notes);
+	note_unnamed(&notes);
 }

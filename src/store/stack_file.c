@@ -17,12 +17,12 @@
 #define FIRST_WORDS   "holdup-stacks "
 #define VERSIONS      "1234"
 #define FUTEX_KINDS   "pvgas" /* of enum stack_futex_kind */
-#define BYTES_MAX     ((size_t)512 << 20)
-#define FRAMES_MAX    512 /* of a stack */
+#define BYTES_MAX     STACK_FILE_BYTES_MAX
+#define FRAMES_MAX    STACK_FILE_FRAMES_MAX
 #define PARTS_MAX     (FRAMES_MAX + 2)
-#define ITEMS_MAX     4000000u /* of each kind */
+#define ITEMS_MAX     STACK_FILE_ITEMS_MAX
 #define PERIOD_MAX_NS UINT64_C(1000000000000)
-#define BAD_MAX	      1000 /* lines; then nothing in it is believed any more */
+#define BAD_MAX	      STACK_FILE_BAD_MAX
 
 /* ------------------------------------------------------------------ writing */
 
@@ -41,11 +41,12 @@ void stack_file_begin(FILE *out)
 
 void stack_file_frame(FILE *out, const struct stack_frame *frame)
 {
-	bool has_none = !frame->is_kernel && !frame->is_inlined && !frame->is_script;
+	bool has_none =
+		!frame->is_kernel && !frame->is_inlined && !frame->is_script && !frame->is_unnamed;
 
-	fprintf(out, "F\t%s%s%s%s\t%" PRIx64 "\t%" PRIu32, frame->is_kernel ? "k" : "",
-		frame->is_inlined ? "i" : "", frame->is_script ? "s" : "", has_none ? "-" : "",
-		frame->offset, frame->line);
+	fprintf(out, "F\t%s%s%s%s%s\t%" PRIx64 "\t%" PRIu32, frame->is_kernel ? "k" : "",
+		frame->is_inlined ? "i" : "", frame->is_script ? "s" : "",
+		frame->is_unnamed ? "u" : "", has_none ? "-" : "", frame->offset, frame->line);
 	put_part(out, frame->function);
 	put_part(out, frame->signature);
 	put_part(out, frame->module);
@@ -138,6 +139,7 @@ static bool read_frame(char **parts, size_t count, struct stacks *stacks)
 	frame.is_kernel = strchr(parts[1], 'k') != NULL;
 	frame.is_inlined = strchr(parts[1], 'i') != NULL;
 	frame.is_script = strchr(parts[1], 's') != NULL;
+	frame.is_unnamed = strchr(parts[1], 'u') != NULL;
 	frame.function = parts[4];
 	frame.signature = parts[5];
 	frame.module = parts[6];
@@ -254,6 +256,17 @@ static bool stack_read_line(char *line, struct stacks *stacks)
 	if (count && strcmp(parts[0], "L") == 0)
 		return read_futex(parts, count, stacks);
 	return count && strcmp(parts[0], "P") == 0 && read_sampling(parts, count, stacks);
+}
+
+char stack_file_numbered(const char *line, size_t bytes)
+{
+	size_t tabs = 0;
+
+	if (!bytes || (line[0] != 'F' && line[0] != 'S') || (bytes > 1 && line[1] != '\t'))
+		return 0;
+	for (size_t i = 0; i < bytes; i++)
+		tabs += line[i] == '\t';
+	return tabs < PARTS_MAX ? line[0] : 0; /* as split_line() */
 }
 
 /* Is the first line that of a version that is known? */

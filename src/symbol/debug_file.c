@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 
 #define BUILD_ID_MAX 64
@@ -32,23 +33,6 @@ static int open_by_id(const struct debug_wanted *wanted, char **out_path)
 	return fd;
 }
 
-/* Opening what is no plain file can do something: it is looked at before. */
-static int open_plain(const char *path)
-{
-	char again[64];
-	struct stat st;
-	int at = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	int fd = -1;
-
-	if (at >= 0 && fstat(at, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
-	    (uint64_t)st.st_size <= DEBUG_LINKED_BYTES) {
-		snprintf(again, sizeof(again), "/proc/self/fd/%d", at);
-		fd = open(again, O_RDONLY | O_CLOEXEC);
-	}
-	mem_close_fd(&at);
-	return fd;
-}
-
 static bool has_crc(int fd, uint32_t wanted)
 {
 	AUTO_FREE uint8_t *block = xmalloc(BLOCK_BYTES);
@@ -66,9 +50,11 @@ static bool has_crc(int fd, uint32_t wanted)
 /* Takes the path. */
 static int open_linked(char *path, uint32_t crc, char **out_path)
 {
-	int fd = open_plain(path);
+	int fd = file_open_plain(path);
+	struct stat st;
 
-	if (fd >= 0 && has_crc(fd, crc)) {
+	if (fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_size <= DEBUG_LINKED_BYTES &&
+	    has_crc(fd, crc)) {
 		*out_path = path;
 		return fd;
 	}

@@ -2,6 +2,7 @@
 #include "symbol/unwind.h"
 
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -125,14 +126,20 @@ static int find_debug(Dwfl_Module *module, void **data, const char *name, Dwarf_
 		.link = link,
 		.link_crc = checksum,
 	};
+	const struct unwind_names *names = *data; /* NULL where it is walked */
 	GElf_Addr at;
-	int count = dwfl_module_build_id(module, &wanted.id, &at);
+	int count = dwfl_module_build_id(module, &wanted.id, &at), fd;
 
-	(void)data;
 	(void)name;
 	(void)base;
 	wanted.id_bytes = count > 0 ? (size_t)count : 0;
-	return debug_file_open(&wanted, out_file_name); /* libdwfl frees the name */
+	fd = debug_file_open(&wanted, out_file_name); /* libdwfl frees the name */
+	if (fd >= 0 || !names || names->debug_fd < 0)
+		return fd;
+	fd = fcntl(names->debug_fd, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0)
+		*out_file_name = xstrdup("added debug file");
+	return fd;
 }
 
 static const Dwfl_Callbacks dwfl_callbacks = {
@@ -581,7 +588,9 @@ struct unwind_names *unwind_names_new(int fd, const char *path)
 {
 	struct unwind_names *names = xcalloc(1, sizeof(*names));
 	int own = dup(fd);
+	void **data;
 
+	names->debug_fd = -1;
 	names->dwfl = dwfl_begin(&dwfl_callbacks);
 	if (names->dwfl && own >= 0) {
 		dwfl_report_begin(names->dwfl);
@@ -594,8 +603,40 @@ struct unwind_names *unwind_names_new(int fd, const char *path)
 		unwind_names_free(names);
 		return NULL;
 	}
+	if (dwfl_module_info(names->module, &data, NULL, NULL, NULL, NULL, NULL, NULL))
+		*data = names; /* for find_debug() */
 	names->units = units_new(names->module);
 	return names;
+}
+
+const char *unwind_names_build_id(struct unwind_names *names)
+{
+	if (!names->build_id[0] && !unwind_build_id(names->module, names->build_id))
+		return NULL;
+	return names->build_id;
+}
+
+bool unwind_names_add_debug(struct unwind_names *names, int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	const unsigned char *own;
+	const void *other = NULL;
+	GElf_Addr at;
+	int bytes = dwfl_module_build_id(names->module, &own, &at);
+	ssize_t other_bytes = elf ? dwelf_elf_gnu_build_id(elf, &other) : -1;
+	bool is_its = bytes > 0 && other_bytes == bytes && memcmp(own, other, (size_t)bytes) == 0;
+
+	elf_end(elf); /* NULL is fine */
+	if (is_its)
+		names->debug_fd = fd;
+	return is_its;
+}
+
+bool unwind_names_have_lines(struct unwind_names *names)
+{
+	Dwarf_Addr bias;
+
+	return dwfl_module_getdwarf(names->module, &bias) != NULL;
 }
 
 static void unwind_put_name(struct demangled *demangled, const char *symbol,
@@ -675,8 +716,7 @@ size_t unwind_names_find(struct unwind_names *names, uint64_t address,
 
 	*out_name = (struct unwind_name){ 0 };
 	unwind_symbol(names, pc, out_name);
-	if (unwind_build_id(names->module, names->build_id))
-		out_name->build_id = names->build_id;
+	out_name->build_id = unwind_names_build_id(names);
 	unit = units_find(names->units, pc, &bias);
 	if (!unit)
 		return 1;

@@ -102,6 +102,18 @@ size_t unwind_names_find(struct unwind_names *names, uint64_t address,
 /* The address of what stands at an offset of the file, and is loaded as code; false = nothing is. */
 bool unwind_names_address(struct unwind_names *names, uint64_t offset, uint64_t *out_address);
 
+/* Hexadecimal; NULL where the file has none. It lives as long as the names. */
+const char *unwind_names_build_id(struct unwind_names *names);
+
+/*
+ * A debug file that is used where none is at its places. 'fd' is a view, used until the end. Returns false, and
+ * changes nothing, where its build-id is not that of the file.
+ */
+bool unwind_names_add_debug(struct unwind_names *names, int fd);
+
+/* Is there debug information, in the file or beside it? After unwind_names_add_debug(), if at all. */
+bool unwind_names_have_lines(struct unwind_names *names);
+
 void unwind_names_free(struct unwind_names *names); /* NULL is fine */
 
 /* Registers of this machine: how many of struct unwind_start there are; 0 = it is not known. */

@@ -23,6 +23,7 @@ struct unwind_names {
 	GElf_Addr bias;
 	struct demangled demangled[UNWIND_INLINED_MAX + 1];
 	char build_id[2 * UNWIND_BUILD_ID_MAX + 1];
+	int debug_fd;		     /* a view; -1 = none was added */
 	struct units *units;	     /* owned */
 	struct variables *variables; /* owned; NULL = nobody has asked yet */
 };

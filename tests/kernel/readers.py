@@ -50,7 +50,7 @@ READERS = {
 # A sample of the command's work.
 STACKS = "holdup-stacks 2\nP\t5025125\t0\ttree\nF\t-\t10\t0\tmain\tmain\tsh\t/bin/sh\t\t\nS\t\t0\nC\t151\t34641866844\t0\n"
 # These make recordings, or ask the kernel and files of programs; what follows them reads as above.
-OTHERS = {"record", "run", "watch", "top", "user", "recover", "doctor", "stuck", "flight", "help"}
+OTHERS = {"record", "run", "watch", "top", "user", "recover", "doctor", "stuck", "flight", "help", "names"}
 
 
 def commands():

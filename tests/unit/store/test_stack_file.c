@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "event/stacks.h"
 #include "store/stack_file.h"
 
@@ -140,6 +141,25 @@ static void a_damaged_line_moves_no_name_to_another_frame(void **unused)
 	assert_int_equal(unlink(PATH), 0);
 }
 
+static void names_that_are_left_to_later_are_counted(void **unused)
+{
+	AUTO_FREE char *text = NULL;
+	struct stacks stacks = { 0 };
+	size_t bytes, bad;
+	FILE *out = open_memstream(&text, &bytes);
+
+	stack_file_begin(out);
+	stack_file_frame(out, &(struct stack_frame){ .module = "m", .is_unnamed = true });
+	stack_file_frame(out, &(struct stack_frame){ .module = "m", .function = "f" });
+	fclose(out);
+	assert_non_null(strstr(text, "\nF\tu\t0\t"));
+	assert_int_equal(stack_file_parse(text, &stacks, &bad), 0);
+	assert_int_equal(bad, 0);
+	assert_true(stacks.frames[0].is_unnamed && !stacks.frames[1].is_unnamed);
+	assert_int_equal(stacks_unnamed(&stacks), 1);
+	stacks_fini(&stacks);
+}
+
 static void another_file_is_refused(void **unused)
 {
 	struct stacks stacks = { 0 };
@@ -158,6 +178,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(a_damaged_line_moves_no_name_to_another_frame),
+		cmocka_unit_test(names_that_are_left_to_later_are_counted),
 		cmocka_unit_test(another_file_is_refused),
 	};
 
