@@ -115,20 +115,21 @@ static int jit_open(int root, const struct jit_process *process, int64_t since_s
 static void jit_look(struct jit_files *files, struct jit_file *file, int32_t tgid)
 {
 	AUTO_FREE char *top = xasprintf("/proc/%d/root", tgid);
-	AUTO_CLOSE int root = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int root = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct jit_process process = { 0 };
 
-	if (root < 0 || !jit_know(tgid, &process))
+	if (root < 0 || !jit_know(tgid, &process)) {
+		mem_close_fd(&root);
 		return;
+	}
 	files->open_count -= file->root >= 0;
 	jit_close(file);
 	file->process = process;
 	file->fd = jit_open(root, &process, 0);
 	files->open_count++;
 	if (file->fd >= 0)
-		return;
+		mem_close_fd(&root);
 	file->root = root;
-	root = -1;
 }
 
 void jit_files_want(struct jit_files *files, int32_t tgid, uint64_t time_ns)
