@@ -230,10 +230,11 @@ static void know_formats(struct perf_scan *scan)
 static bool number_of(const struct perf_scan *scan, const struct perf_rest *rest,
 		      const struct format_field *field, uint64_t *out_number)
 {
-	const uint8_t *at = rest->raw + field->offset;
+	const uint8_t *at;
 
 	if (!rest->raw || field->offset + field->bytes > rest->raw_bytes)
 		return false;
+	at = rest->raw + field->offset;
 	if (field->bytes == 8)
 		*out_number = perf_u64(at, scan->file->swap);
 	else if (field->bytes == 4)
