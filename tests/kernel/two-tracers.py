@@ -32,10 +32,10 @@ def available():
 
 
 def record(program):
-    """Both at once; perf's window is around holdup's."""
+    """Both at once; perf's window is around holdup's. Stacks would say more of a lock than perf knows."""
     events = ",".join(available())
     command = ["perf", "record", "-q", "-a", "-m", "8M", "-k", "CLOCK_MONOTONIC", "-o", "perf.data",
-               "-e", events, "--", kernel.HOLDUP, "record", "-o", "run.holdup", "--",
+               "-e", events, "--", kernel.HOLDUP, "record", "--stack-min", "off", "-o", "run.holdup", "--",
                os.path.join(kernel.EXAMPLES, program)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     if done.returncode != 0:
