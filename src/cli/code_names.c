@@ -1,31 +1,13 @@
 /* code_names.c - see code_names.h. */
 #include "cli/code_names.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "event/stacks.h"
 #include "symbol/unwind.h"
-
-/* Opening what is no plain file can do something: it is looked at before. */
-static int open_code(const char *path)
-{
-	char again[64];
-	struct stat st;
-	int at = open(path, O_PATH | O_CLOEXEC), fd = -1;
-
-	if (at >= 0 && fstat(at, &st) == 0 && S_ISREG(st.st_mode)) {
-		snprintf(again, sizeof(again), "/proc/self/fd/%d", at);
-		fd = open(again, O_RDONLY | O_CLOEXEC);
-	}
-	mem_close_fd(&at);
-	return fd;
-}
 
 /* It was left as an offset in a file. */
 static bool wants_name(const struct stack_frame *frame)
@@ -54,8 +36,6 @@ static void name_frame(struct stacks *stacks, size_t number, struct unwind_names
 	if (!unwind_names_address(names, frame.offset, &address))
 		return;
 	count = unwind_names_find(names, address, found);
-	if (!found[0].build_id || strcmp(found[0].build_id, frame.build_id) != 0)
-		return;
 	frame.offset = address;
 	frame.function = found[count - 1].function;
 	frame.signature = found[count - 1].signature;
@@ -64,14 +44,16 @@ static void name_frame(struct stacks *stacks, size_t number, struct unwind_names
 	stacks_set_frame(stacks, number, &frame);
 }
 
-/* All of one file. */
+/* All of one file, if it is the build that was recorded. */
 static void name_file(struct stacks *stacks, const size_t *numbers, size_t count)
 {
-	const char *path = stacks->frames[numbers[0]].path;
-	int fd = open_code(path);
-	struct unwind_names *names = fd < 0 ? NULL : unwind_names_new(fd, path);
+	const struct stack_frame *first = &stacks->frames[numbers[0]];
+	int fd = file_open_plain(first->path);
+	struct unwind_names *names = fd < 0 ? NULL : unwind_names_new(fd, first->path);
+	const char *build_id = names ? unwind_names_build_id(names) : NULL;
+	bool is_it = build_id && strcmp(build_id, first->build_id) == 0;
 
-	for (size_t i = 0; names && i < count; i++)
+	for (size_t i = 0; is_it && i < count; i++)
 		name_frame(stacks, numbers[i], names);
 	unwind_names_free(names);
 	mem_close_fd(&fd);
@@ -87,8 +69,9 @@ void code_names_add(struct stacks *stacks)
 		if (wants_name(&stacks->frames[i]))
 			numbers[count++] = i;
 	}
-	if (count)
-		qsort_r(numbers, count, sizeof(*numbers), compare_paths, stacks->frames);
+	if (!count)
+		return;
+	qsort_r(numbers, count, sizeof(*numbers), compare_paths, stacks->frames);
 	for (size_t i = 1; i <= count; i++) {
 		if (i < count && compare_paths(&numbers[from], &numbers[i], stacks->frames) == 0)
 			continue;

@@ -4,6 +4,7 @@
 Recorded live, one file for each CPU: perf script must print as many events of each name, at the same
 times, of the same threads and CPUs, with the same text. Then files of the folder are taken away,
 cut and replaced: what is left must be read, and the damage named with its file and place.
+Call chains of a usual file are code with names, as long as the program is the one that was recorded.
 """
 import collections
 import json
@@ -133,13 +134,47 @@ def check_bad(tap, samples):
                   "not a trace of a known format")
 
 
+# Three functions by frame pointers: one waits, one works.
+CODE = r"""
+#include <poll.h>
+static volatile long sink;
+__attribute__((noinline)) void wait_here(void) { poll(0, 0, 60); sink++; }
+__attribute__((noinline)) void work_here(long n) { for (long i = 0; i < n; i++) sink += i; }
+int main(void) { for (int i = 0; i < 4; i++) { wait_here(); work_here(20000000); } return 0; }
+"""
+
+
+def build(path, code):
+    subprocess.run(["gcc", "-O1", "-fno-omit-frame-pointer", "-o", path, "-x", "c", "-"], input=code, text=True, check=True)
+
+
+def functions(*options):
+    done = kernel.holdup("hot", "--json", *options, "--comm", "perf-code", "code.data")
+    return [row["function"] for row in json.loads(done.stdout)["functions"]] if done.stdout else done.stderr
+
+
+def check_code(tap):
+    """Call chains have names as long as the program is the build that was recorded."""
+    program = os.path.join(os.getcwd(), "perf-code")
+    build(program, CODE)
+    with kernel.spinners():
+        subprocess.run(["perf", "record", "-q", "-g", "-a", "-k", "CLOCK_MONOTONIC", "-m", "8M", "-o", "code.data", "-e", EVENTS,
+                        "-e", "cpu-clock/freq=999/", "--", program], capture_output=True, timeout=60, check=True)
+    work, waits = functions(), functions("--waits")
+    tap.ok("work_here" in work and "wait_here" not in work[:1], "samples of a perf.data name the code that works", work)
+    tap.ok("main" in waits and "work_here" not in waits, "its switches name the code that waits", waits)
+    build(program, "int main(void) { return 0; }")
+    work = functions()
+    tap.ok(work and "work_here" not in work and "main" not in work, "another build names nothing", work)
+
+
 class Tap(kernel.Tap):
     def check(self, name, good, *details):  # as perf_data calls it
         return self.ok(good, name, *details)
 
 
 def main():
-    kernel.need("perf")
+    kernel.need("perf", "gcc")
     if os.cpu_count() < 2:
         kernel.skip("it needs two CPUs")
     tap = Tap()
@@ -150,6 +185,7 @@ def main():
             tap.skipped("perf record --threads", reason)
         else:
             check_bad(tap, check_whole(tap))
+        check_code(tap)
     tap.end()
 
 

@@ -250,7 +250,8 @@ static void perf_scan_take_other(struct perf_scan *scan, const struct perf_recor
 		scan->untimed++;
 	} else {
 		perf_dump_take(scan, record, attr);
-		perf_stacks_take(scan, record, attr, where);
+		if (scan->wants_stacks)
+			perf_stacks_take(scan, record, attr, where);
 	}
 }
 

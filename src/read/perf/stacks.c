@@ -411,7 +411,8 @@ static uint32_t frame_of(struct perf_stacks *stacks, struct stacks *to,
 			 const struct stack_frame *frame)
 {
 	const char *path = frame->path ? frame->path : "";
-	uint64_t hash = hash_bytes(path, strlen(path), frame->offset + frame->is_kernel);
+	uint64_t hash =
+		hash_bytes(path, strlen(path), frame->offset ^ (uint64_t)frame->is_kernel << 63);
 	bool is_new;
 	uint64_t *number = map_add(&stacks->frames, hash, &is_new);
 

@@ -26,7 +26,7 @@ void perf_stacks_free(struct perf_stacks *stacks); /* NULL is fine */
 /* Does an event of the recording have call chains? Then each sample is to be shown. */
 bool perf_stacks_wants(const struct perf_scan *scan);
 
-/* A record, with a time or without one. Memory is bound by perf_scan_may_keep(). */
+/* A record, with a time or without one, where they are wanted. Memory is bound by perf_scan_may_keep(). */
 void perf_stacks_take(struct perf_scan *scan, const struct perf_record *record,
 		      const struct perf_attr *attr, const struct perf_where *where);
 
