@@ -333,6 +333,22 @@ uint32_t stacks_caller(const struct stacks *stacks, uint32_t stack, uint32_t at)
 	return at + 1 < stacks->stacks[stack].count ? at + 1 : FRAME_NONE;
 }
 
+uint32_t stacks_named_caller(const struct stacks *stacks, uint32_t stack, uint32_t at)
+{
+	if (at >= stacks->stacks[stack].count || stacks_frame(stacks, stack, at)->function)
+		return FRAME_NONE;
+	while (++at < stacks->stacks[stack].count) {
+		const struct stack_frame *frame = stacks_frame(stacks, stack, at);
+
+		if (frame->function)
+			return is_waiting_module(frame->module) ||
+					       is_language_function(frame->function)
+				       ? FRAME_NONE
+				       : at;
+	}
+	return FRAME_NONE;
+}
+
 /* Code made at run time, or nothing but a word that was taken for a return address, as behind Go's own stacks. */
 static bool is_unknown_code(const struct stack_frame *frame)
 {

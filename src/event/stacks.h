@@ -158,6 +158,12 @@ char *stack_futex_text(const struct stacks *stacks, const struct stack_futex *fu
 /* Who called frame 'at': of a script's, the next one of a script, if there is any. FRAME_NONE = it is not known. */
 uint32_t stacks_caller(const struct stacks *stacks, uint32_t stack, uint32_t at);
 
+/*
+ * Of frame 'at' without a function, as in stripped files: the first of those that called it which has one, so
+ * "somewhere below inflate()". FRAME_NONE = there is none, or only the one that starts threads and programs.
+ */
+uint32_t stacks_named_caller(const struct stacks *stacks, uint32_t stack, uint32_t at);
+
 /* Frame 'i' of a stack. */
 const struct stack_frame *stacks_frame(const struct stacks *stacks, uint32_t stack, size_t i);
 

@@ -399,16 +399,18 @@ static void print_code(FILE *out, const struct report_stuck *report, int32_t tid
 	if (report->whole) {
 		frame_print_stack(out, report->stacks, number, stack->place, indent);
 	} else {
-		bool has_place = stack->place != FRAME_NONE;
-		AUTO_FREE char *place = frame_text(
-			stacks_frame(report->stacks, number, has_place ? stack->place : 0));
-		AUTO_FREE char *caller =
-			has_place && stack->caller != FRAME_NONE
-				? frame_text(stacks_frame(report->stacks, number, stack->caller))
-				: NULL;
+		uint32_t at = stack->place != FRAME_NONE ? stack->place : 0;
+		const struct stack_frame *place = stacks_frame(report->stacks, number, at);
+		AUTO_FREE char *text = frame_text(place);
+		uint32_t caller = place->function ? stack->caller
+						  : stacks_named_caller(report->stacks, number, at);
 
-		fprintf(out, "%s    at %s%s%s\n", indent, place, caller ? ", called by " : "",
-			caller ? caller : "");
+		fprintf(out, "%s    at %s", indent, text);
+		if (caller != FRAME_NONE && stack->place != FRAME_NONE) {
+			fputs(place->function ? ", called by " : ", below ", out);
+			frame_put(out, stacks_frame(report->stacks, number, caller));
+		}
+		fputc('\n', out);
 	}
 }
 

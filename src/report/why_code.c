@@ -40,6 +40,32 @@ static uint32_t code_caller_index(const struct stacks *stacks, const struct why_
 	return stacks_caller(stacks, code->stack, code_place_index(stacks, code));
 }
 
+static const struct stack_frame *code_caller(const struct stacks *stacks,
+					     const struct why_code *code)
+{
+	return code_frame(stacks, code->stack, code_caller_index(stacks, code));
+}
+
+static const struct stack_frame *code_named_caller(const struct stacks *stacks,
+						   const struct why_code *code)
+{
+	return code_frame(stacks, code->stack,
+			  stacks_named_caller(stacks, code->stack, code_place_index(stacks, code)));
+}
+
+/* Who called that; of code without a name, which function with one that was in. */
+static void code_put_caller(FILE *out, const struct stacks *stacks, const struct why_code *code,
+			    bool has_name)
+{
+	const struct stack_frame *caller =
+		has_name ? code_caller(stacks, code) : code_named_caller(stacks, code);
+
+	if (!caller)
+		return;
+	fputs(has_name ? ", called by " : ", below ", out);
+	frame_put_function(out, caller);
+}
+
 char *words_codes(const struct facts *facts, const struct why_codes *codes, uint64_t ns,
 		  const char *sleeping)
 {
@@ -52,8 +78,6 @@ char *words_codes(const struct facts *facts, const struct why_codes *codes, uint
 		const struct why_code *code = &codes->at[i];
 		const struct stack_frame *place =
 			code_frame(stacks, code->stack, code_place_index(stacks, code));
-		const struct stack_frame *caller =
-			code_frame(stacks, code->stack, code_caller_index(stacks, code));
 		const char *doing = code->is_work ? "at work in " : sleeping;
 
 		if (!place || code->ns * SHARE_LEAST < ns)
@@ -64,10 +88,7 @@ char *words_codes(const struct facts *facts, const struct why_codes *codes, uint
 			fprintf(words.out, " %s", text_percent(codes->at[i].ns, ns).s);
 		if (code->is_work && code->ns < SAMPLES_FEW * stacks->sampling.period_ns)
 			fputs(" (few samples)", words.out);
-		if (caller && place->function) {
-			fputs(", called by ", words.out);
-			frame_put_function(words.out, caller);
-		}
+		code_put_caller(words.out, stacks, code, place->function != NULL);
 		said = doing;
 	}
 	return words_end(&words);
@@ -127,8 +148,8 @@ static void code_json_place(struct json *json, const struct stacks *stacks,
 			    const struct why_code *code, uint64_t ns, uint32_t keys)
 {
 	uint32_t place = code_place_index(stacks, code);
-	const struct stack_frame *caller =
-		code_frame(stacks, code->stack, code_caller_index(stacks, code));
+	const struct stack_frame *caller = code_caller(stacks, code);
+	const struct stack_frame *below = code_named_caller(stacks, code);
 	AUTO_FREE char *id = xasprintf("%u", code->stack);
 
 	if (place == FRAME_NONE)
@@ -138,6 +159,7 @@ static void code_json_place(struct json *json, const struct stacks *stacks,
 	json_print_share(json, "share", code->ns, ns);
 	json_print_u64(json, "ns", code->ns);
 	json_print_string(json, "caller", caller ? caller->function : NULL);
+	json_print_string(json, "below", below ? below->function : NULL);
 	if (keys & PLACE_STATE)
 		json_print_string(json, "state", code->is_work ? "working" : "blocked");
 	if (keys & PLACE_STACK)

@@ -47,6 +47,31 @@ static void add_script(struct stacks *stacks, const char *function, const char *
 							.is_script = true });
 }
 
+/* 0 libc, 1 and 2 no name, 3 exported, 4 no name, 5 who starts the program */
+static void code_without_a_name_is_below_one_that_has(void **unused)
+{
+	static const uint32_t of_library[] = { 0, 1, 2, 3, 4, 5 }, of_program[] = { 0, 4, 5 };
+	struct stacks stacks = { 0 };
+
+	add_frame(&stacks, "poll", "libc.so.6");
+	add_frame(&stacks, NULL, "libx.so");
+	add_frame(&stacks, NULL, "libx.so");
+	add_frame(&stacks, "x_perform", "libx.so");
+	add_frame(&stacks, NULL, "prog");
+	add_frame(&stacks, "__libc_start_call_main", "libc.so.6");
+	assert_true(stacks_add_stack(&stacks, of_library, 6, NULL));
+	assert_true(stacks_add_stack(&stacks, of_program, 3, NULL));
+	stacks_finish(&stacks);
+	assert_int_equal(stacks.stacks[0].place, 1);
+	assert_int_equal(stacks_named_caller(&stacks, 0, 1), 3);
+	assert_int_equal(stacks_named_caller(&stacks, 0, 3), FRAME_NONE); /* it has a name */
+	assert_int_equal(stacks_named_caller(&stacks, 0, 4), FRAME_NONE);
+	assert_int_equal(stacks_named_caller(&stacks, 1, 1), FRAME_NONE);
+	assert_int_equal(stacks_named_caller(&stacks, 1, 9), FRAME_NONE);
+	stacks_fini(&stacks);
+	(void)unused;
+}
+
 /* 0 libc, 1 and 2 the interpreter, 3 Condition.wait(), 4 Queue.get(), 5 take(), 6 <module>, 7 no library's */
 static void a_scripts_place_is_behind_its_own_library(void **unused)
 {
@@ -282,6 +307,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_place_is_behind_the_kernel_and_the_c_library),
+		cmocka_unit_test(code_without_a_name_is_below_one_that_has),
 		cmocka_unit_test(a_scripts_place_is_behind_its_own_library),
 		cmocka_unit_test(a_program_may_name_its_functions_as_the_c_library_does),
 		cmocka_unit_test(the_place_is_behind_musl_in_a_static_program),
