@@ -41,6 +41,7 @@ static void name_frame(struct stacks *stacks, size_t number, struct unwind_names
 	frame.signature = found[count - 1].signature;
 	frame.file = found[count - 1].file;
 	frame.line = found[count - 1].line;
+	frame.start = found[count - 1].start;
 	stacks_set_frame(stacks, number, &frame);
 }
 

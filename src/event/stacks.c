@@ -295,7 +295,9 @@ static uint64_t stacks_place_key(const struct stack_frame *frame)
 {
 	uint64_t key = (uint64_t)(uintptr_t)frame->module * 0x9e3779b97f4a7c15u;
 
-	return key ^ (frame->function ? (uint64_t)(uintptr_t)frame->function : frame->offset);
+	if (frame->function)
+		return key ^ (uint64_t)(uintptr_t)frame->function;
+	return key ^ (frame->start ? frame->start : frame->offset);
 }
 
 /* The first stack that has, in 'first', a frame in the same function as frame 'at' of stack 'i'. */

@@ -22,6 +22,8 @@ struct stack_frame {
 	const char *file;      /* of the source */
 	uint32_t line;	       /* of the call */
 	uint64_t offset;       /* address as the ELF file counts; of the kernel: its address */
+	uint64_t
+		start; /* of a function without a name: where it begins, as 'offset'; 0 = not known */
 	bool is_kernel;
 	bool is_script; /* a runtime's own: a function of the script, whose code was made when it ran */
 	bool is_inlined; /* the compiler put the function into the next frame's */

@@ -209,5 +209,6 @@ char *code_frame_text(const struct stack_frame *frame)
 {
 	if (frame->function)
 		return xstrdup(frame->function);
-	return xasprintf("%s+0x%" PRIx64, frame->module ? frame->module : "?", frame->offset);
+	return xasprintf("%s+0x%" PRIx64, frame->module ? frame->module : "?",
+			 frame->start ? frame->start : frame->offset);
 }

@@ -35,13 +35,14 @@ static void put_names(FILE *out, const struct unwind_name *names, size_t count, 
 	uint32_t frames[UNWIND_INLINED_MAX + 1];
 	char end[16];
 
-	if (!names[count - 1].function && !names[count - 1].line)
+	if (!names[count - 1].function && !names[count - 1].line && !names[count - 1].start)
 		return;
 	for (size_t i = 0; i < count; i++) {
 		stack_file_frame(out, &(struct stack_frame){ .function = names[i].function,
 							     .signature = names[i].signature,
 							     .file = names[i].file,
 							     .line = names[i].line,
+							     .start = names[i].start,
 							     .is_inlined = names[i].is_inlined });
 		frames[i] = (*frame_count)++;
 	}

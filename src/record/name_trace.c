@@ -220,7 +220,8 @@ static bool knows_more(const struct name_run *run, size_t group, const struct st
 	if (count < run->groups.items[group].count || (old->function && !new->function) ||
 	    (has_line(old) && !has_line(new)))
 		return false;
-	return (!old->function && new->function) || (!has_line(old) && has_line(new));
+	return (!old->function && new->function) || (!has_line(old) && has_line(new)) ||
+	       (!old->function && !old->start && new->start);
 }
 
 /* What a child told of an address: the file, its build and the address are as they were. */
@@ -243,6 +244,8 @@ static void take_group(struct name_run *run, uint32_t number, size_t group,
 			.path = old->path,
 			.build_id = old->build_id,
 			.offset = old->offset,
+			.start = frames[i].function || frames[i].start ? frames[i].start
+								       : old->start,
 			.is_inlined = i + 1 < count,
 		};
 

@@ -241,6 +241,7 @@ static void write_frame(struct namer *namer, uint32_t number, uint64_t address,
 					     .file = name->file,
 					     .line = name->line,
 					     .offset = address,
+					     .start = name->start,
 					     .is_inlined = name->is_inlined,
 					     .is_unnamed = is_unnamed,
 				     });

@@ -26,6 +26,8 @@ void frame_put_named(FILE *out, const struct stack_frame *frame)
 
 	if (frame->function)
 		fprintf(out, "%s (%s)", frame->function, module);
+	else if (frame->start)
+		fprintf(out, "%s+0x%" PRIx64 " (function without a name)", module, frame->start);
 	else
 		fprintf(out, "%s: functions without a name", module);
 }
@@ -91,5 +93,9 @@ void frame_json_keys(struct json *json, const struct stack_frame *frame)
 		json_print_u64(json, "offset", frame->offset);
 	else
 		json_print_null(json, "offset");
+	if (frame->start)
+		json_print_u64(json, "start", frame->start);
+	else
+		json_print_null(json, "start");
 	json_print_bool(json, "inlined", frame->is_inlined);
 }

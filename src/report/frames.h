@@ -14,7 +14,7 @@ struct stacks;
 /* "inflate_fast", "libz.so.1+0x1f2a"; what no symbol covers has no name, whatever stands before it. Raw text. */
 void frame_put_function(FILE *out, const struct stack_frame *frame);
 
-/* "inflate_fast (libz.so.1)", "libz.so.1: functions without a name": a row of all that is in a function. Raw text. */
+/* "inflate_fast (libz.so.1)", "libz.so.1+0x2a40 (function without a name)": a row of all that is in a function. Raw text. */
 void frame_put_named(FILE *out, const struct stack_frame *frame);
 
 /* "inflate_fast (inffast.c:212, libz.so.1)"; raw text, too. */

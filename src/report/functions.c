@@ -228,6 +228,10 @@ static void functions_json_rows(struct json *json, const struct functions *funct
 		json_begin_object(json, NULL);
 		json_print_string(json, "function", row->frame ? row->frame->function : NULL);
 		json_print_string(json, "module", row->frame ? row->frame->module : NULL);
+		if (row->frame && row->frame->start)
+			json_print_u64(json, "start", row->frame->start);
+		else
+			json_print_null(json, "start");
 		functions_json_sums(json, &row->sums);
 		json_end_object(json);
 	}

@@ -226,6 +226,8 @@ static void hot_json_frame(struct json *json, const struct stack_frame *known, e
 	if (by != HOT_MODULE)
 		json_print_string(json, "function", frame->function);
 	json_print_string(json, "module", frame->module);
+	if (by != HOT_MODULE)
+		hot_json_u64(json, "start", frame->start);
 	if (by != HOT_LINE)
 		return;
 	json_print_string(json, "file", frame->file);

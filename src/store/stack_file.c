@@ -13,9 +13,9 @@
 #include "event/stacks.h"
 #include "store/file.h"
 
-#define FIRST_LINE    "holdup-stacks 4"
+#define FIRST_LINE    "holdup-stacks 5"
 #define FIRST_WORDS   "holdup-stacks "
-#define VERSIONS      "1234"
+#define VERSIONS      "12345"
 #define FUTEX_KINDS   "pvgas" /* of enum stack_futex_kind */
 #define BYTES_MAX     STACK_FILE_BYTES_MAX
 #define FRAMES_MAX    STACK_FILE_FRAMES_MAX
@@ -53,6 +53,8 @@ void stack_file_frame(FILE *out, const struct stack_frame *frame)
 	put_part(out, frame->path);
 	put_part(out, frame->build_id);
 	put_part(out, frame->file);
+	if (frame->start)
+		fprintf(out, "\t%" PRIx64, frame->start);
 	putc('\n', out);
 }
 
@@ -133,8 +135,9 @@ static bool read_frame(char **parts, size_t count, struct stacks *stacks)
 {
 	struct stack_frame frame = { 0 };
 
-	if (count != 10 || stacks->frame_count >= ITEMS_MAX ||
-	    !parse_hex(parts[2], &frame.offset) || !parse_u32(parts[3], &frame.line))
+	if (count < 10 || count > 11 || stacks->frame_count >= ITEMS_MAX ||
+	    !parse_hex(parts[2], &frame.offset) || !parse_u32(parts[3], &frame.line) ||
+	    (count == 11 && !parse_hex(parts[10], &frame.start)))
 		return false;
 	frame.is_kernel = strchr(parts[1], 'k') != NULL;
 	frame.is_inlined = strchr(parts[1], 'i') != NULL;

@@ -4,21 +4,21 @@
  * A line each, its parts divided by tabs; characters that would break that are '?'. What a line names
  * stands before it, by its number from 0.
  *
- *	holdup-stacks 4
+ *	holdup-stacks 5
  *	P PERIOD LOST SCOPE                                                  how work was sampled
- *	F FLAGS OFFSET LINE FUNCTION SIGNATURE MODULE PATH BUILD_ID FILE     a frame
+ *	F FLAGS OFFSET LINE FUNCTION SIGNATURE MODULE PATH BUILD_ID FILE [START]  a frame
  *	S END FRAME...                                                       a stack, innermost first
  *	W TID BEGIN END SLEPT FLAGS STACK                                    a wait
  *	C TID TIME STACK                                                     a sample of work
  *	L TGID ADDRESS FROM UNTIL KIND NAME MODULE STACK                     a word waited for in futex(2)
  *
- * PERIOD (ns), LOST, TIME, BEGIN, END, SLEPT, FROM, UNTIL (ns) and numbers are decimal, OFFSET and ADDRESS hexadecimal. Flags of a
+ * PERIOD (ns), LOST, TIME, BEGIN, END, SLEPT, FROM, UNTIL (ns) and numbers are decimal, OFFSET, START and ADDRESS hexadecimal. START: where a function without a name begins. Flags of a
  * frame: k of the kernel, i inlined, s of a script, u names were left to later, - none; of a wait: s short, o open, - neither.
  * Frames that are functions inlined into another one stand before it, of the same OFFSET, PATH and BUILD_ID. A reader that does
  * not know a flag of a frame leaves it out of account.
  * SCOPE: "all" threads, or of the "tree". KIND: v in variable NAME of the file MODULE, g CPython's GIL, a arena of malloc,
  * s in a shared mapping of the file NAME, p not known; STACK is that of the first wait for it. Version 1 had neither P
- * nor C, version 2 no L, version 3 no s; all are read.
+ * nor C, version 2 no L, version 3 no s, version 4 no START; all are read.
  */
 #ifndef STORE_STACK_FILE_H
 #define STORE_STACK_FILE_H

@@ -199,7 +199,9 @@ static void rewrite_lines(struct rewriter *to, const char *text)
 		char kind = line == text ? 0 : stack_file_numbered(line, (size_t)(end - line));
 
 		next = *end ? end + 1 : end;
-		if (kind == 'F')
+		if (line == text)
+			stack_file_begin(to->out);
+		else if (kind == 'F')
 			rewrite_frame(to, line, (size_t)(next - line));
 		else if (kind == 'S')
 			rewrite_stack(to, line, (size_t)(next - line));

@@ -16,6 +16,7 @@
 #include "symbol/debug_file.h"
 #include "symbol/demangle.h"
 #include "symbol/die_name.h"
+#include "symbol/extents.h"
 #include "symbol/inlined.h"
 #include "symbol/units.h"
 #include "symbol/unwind_int.h"
@@ -665,6 +666,16 @@ static void unwind_symbol(struct unwind_names *names, uint64_t pc, struct unwind
 	unwind_put_name(&names->demangled[UNWIND_INLINED_MAX], name, out_name);
 }
 
+static void unwind_extent(struct unwind_names *names, uint64_t address,
+			  struct unwind_name *out_name)
+{
+	if (!names->has_asked_extents)
+		names->extents = extents_new(dwfl_module_getelf(names->module, &(GElf_Addr){ 0 }));
+	names->has_asked_extents = true;
+	if (names->extents && !extents_find(names->extents, address, &out_name->start))
+		out_name->start = 0;
+}
+
 /* ------------------------------------------------------------------ inlined functions */
 
 /*
@@ -716,6 +727,8 @@ size_t unwind_names_find(struct unwind_names *names, uint64_t address,
 
 	*out_name = (struct unwind_name){ 0 };
 	unwind_symbol(names, pc, out_name);
+	if (!out_name->function)
+		unwind_extent(names, address, out_name);
 	out_name->build_id = unwind_names_build_id(names);
 	unit = units_find(names->units, pc, &bias);
 	if (!unit)
@@ -750,6 +763,7 @@ void unwind_names_free(struct unwind_names *names)
 	if (!names)
 		return;
 	variables_free(names->variables);
+	extents_free(names->extents);
 	units_free(names->units);
 	dwfl_end(names->dwfl); /* NULL is fine */
 	for (size_t i = 0; i <= UNWIND_INLINED_MAX; i++)

@@ -53,6 +53,7 @@ struct unwind_name {
 	const char *build_id;  /* hexadecimal */
 	const char *file;      /* of the source */
 	uint32_t line;
+	uint64_t start;	 /* of a function without a name: where the tables say that it begins */
 	bool is_inlined; /* the compiler put it into the next one, at that one's line */
 };
 

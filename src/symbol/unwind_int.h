@@ -14,6 +14,7 @@
 
 #define UNWIND_BUILD_ID_MAX 64
 
+struct extents;
 struct units;
 struct variables;
 
@@ -23,7 +24,9 @@ struct unwind_names {
 	GElf_Addr bias;
 	struct demangled demangled[UNWIND_INLINED_MAX + 1];
 	char build_id[2 * UNWIND_BUILD_ID_MAX + 1];
-	int debug_fd;		     /* a view; -1 = none was added */
+	int debug_fd;		 /* a view; -1 = none was added */
+	struct extents *extents; /* owned; NULL = nobody has asked yet, or the file has none */
+	bool has_asked_extents;
 	struct units *units;	     /* owned */
 	struct variables *variables; /* owned; NULL = nobody has asked yet */
 };

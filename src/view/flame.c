@@ -7,6 +7,7 @@
  * that looked.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "analyse/profile/sampled.h"
@@ -41,7 +42,7 @@ struct flame {
 static bool flame_is_same(const struct stack_frame *a, const struct stack_frame *b)
 {
 	return a->function == b->function && a->module == b->module &&
-	       (a->function || a->offset == b->offset);
+	       (a->function || (a->start ? a->start == b->start : a->offset == b->offset));
 }
 
 /* The child of 'parent' for this frame; NODE_NONE: there is no room. */
@@ -99,7 +100,8 @@ static void put_node(struct json *json, const struct node *node)
 		view_json_text(json, NULL, frame->function);
 	else
 		view_json_own_text(json, NULL,
-				   frame ? xasprintf("0x%llx", (unsigned long long)frame->offset)
+				   frame ? xasprintf("0x%" PRIx64,
+						     frame->start ? frame->start : frame->offset)
 					 : NULL);
 	view_json_text(json, NULL, frame ? frame->module : NULL);
 	json_print_bool(json, NULL, frame && frame->is_kernel);

@@ -93,8 +93,8 @@ def planted(tap, folder):
         tap.ok(found["main"]["total_ns"] > 0.9 * total and found["_start"]["total_ns"] > 0.9 * total, "stacks lead to _start",
                found.get("main"), found.get("_start"))
         both = json_of("stats", "--json", "--by", "function", trace)
-        tap.ok({(row["function"], row["module"]): row["working_ns"] for row in both["functions"] if row["working_ns"]}
-               == {(row["function"], row["module"]): row["self_ns"] for row in report["functions"] if row["self_ns"]},
+        tap.ok({(row["function"], row["module"], row["start"]): row["working_ns"] for row in both["functions"] if row["working_ns"]}
+               == {(row["function"], row["module"], row["start"]): row["self_ns"] for row in report["functions"] if row["self_ns"]},
                "stats --by function has the same", both["functions"][:3], report["functions"][:3])
         lines = json_of("breakdown", "--json", str(why["target"]["tid"]), trace)["lines"]
         own = next(line for line in lines if line["kind"] == "own_code")
@@ -102,6 +102,21 @@ def planted(tap, folder):
         row = next(row for row in why["verdict"] if row["kind"] == "working")
         tap.ok(row["code"] and row["code"][0]["function"] == "work_first" and row["code"][0]["caller"] and row["code_seen"] > 0.7,
                "the row of its work says in which code", row)
+
+
+def stripped(tap, folder):
+    """Without symbols functions are told apart by where they begin: what nm says of the same program before it was stripped."""
+    whole, trace = build(folder, "stripped"), os.path.join(folder, "stripped.holdup")
+    symbols = subprocess.run(["nm", whole], capture_output=True, text=True, check=True).stdout
+    begins = {line.split()[2]: int(line.split()[0], 16) for line in symbols.splitlines() if len(line.split()) == 3}
+    subprocess.run(["strip", whole], check=True)
+    _, errors = record(trace, whole, options=("--sample", "4000"))
+    took = next([float(word) for word in line.split()] for line in errors.splitlines() if len(line.split()) == 3 and line[0].isdigit())
+    found = {row["start"]: row for row in hot(trace)["functions"] if row["module"] == "stripped" and not row["function"]}
+    of = sum(found[begins[one]]["self_ns"] for one in NAMES if begins[one] in found)
+    shares = {one: found.get(begins[one], {"self_ns": 0})["self_ns"] / of for one in NAMES}
+    wanted = {one: ns / sum(took) for one, ns in zip(NAMES, took)}
+    tap.ok(all(abs(shares[one] - wanted[one]) < 0.03 for one in NAMES), "stripped: each function has its share", shares, wanted, found)
 
 
 def of_the_verdict(tap, folder):
@@ -146,7 +161,7 @@ def switched_off(tap, folder):
 def main():
     kernel.need("gcc")
     tap = kernel.Tap()
-    for test in (planted, of_the_verdict, while_programs_begin, switched_off):
+    for test in (planted, stripped, of_the_verdict, while_programs_begin, switched_off):
         test(tap, os.getcwd())
     tap.end()
 

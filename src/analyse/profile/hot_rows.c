@@ -16,6 +16,7 @@ uint64_t hot_frame_key(enum hot_by by, const struct stack_frame *frame)
 	const uint64_t parts[] = {
 		(uintptr_t)frame->module,
 		by == HOT_MODULE ? 0 : (uintptr_t)frame->function,
+		by == HOT_MODULE || frame->function ? 0 : frame->start,
 		by_line ? (uintptr_t)frame->file : 0,
 		by_line ? frame->line : 0,
 		by_line && !frame->line ? frame->offset : 0,

@@ -142,7 +142,7 @@ static void facts_come_from_the_manifest(void **unused)
 static void functions_of_the_kernel_are_named_before_places_are_compared(void **unused)
 {
 	static const char symbols[] = "ff10 a.isra.0\nff20 b\n";
-	static const char lines[] = "holdup-stacks 4\n"
+	static const char lines[] = "holdup-stacks 5\n"
 				    "F\tk\tff11\t0\t\t\t[kernel]\t\t\t\n"
 				    "F\tk\tff15\t0\t\t\t[kernel]\t\t\t\n"
 				    "F\tk\tff21\t0\t\t\t[kernel]\t\t\t\n"

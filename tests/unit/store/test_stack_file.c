@@ -160,13 +160,38 @@ static void names_that_are_left_to_later_are_counted(void **unused)
 	stacks_fini(&stacks);
 }
 
+static void a_function_without_a_name_keeps_its_beginning(void **unused)
+{
+	AUTO_FREE char *text = NULL;
+	struct stacks stacks = { 0 };
+	size_t bytes, bad;
+	FILE *out = open_memstream(&text, &bytes);
+
+	stack_file_begin(out);
+	stack_file_frame(out, &(struct stack_frame){ .module = "m", .offset = 32, .start = 16 });
+	stack_file_frame(out, &(struct stack_frame){ .module = "m", .offset = 40, .start = 16 });
+	stack_file_frame(out, &(struct stack_frame){ .module = "m", .offset = 48 });
+	for (uint32_t i = 0; i < 3; i++)
+		stack_file_stack(out, &i, 1, NULL);
+	fputs("F\t-\t30\t0\t\t\tm\t\t\t\tzz\n", out);
+	fclose(out);
+	assert_int_equal(stack_file_parse(text, &stacks, &bad), 0);
+	assert_int_equal(bad, 1);
+	assert_int_equal(stacks.frames[0].start, 16);
+	assert_int_equal(stacks.frames[2].start, 0);
+	stacks_finish(&stacks);
+	assert_int_equal(stacks.stacks[1].alike, 0); /* the same function */
+	assert_int_equal(stacks.stacks[2].alike, 2);
+	stacks_fini(&stacks);
+}
+
 static void another_file_is_refused(void **unused)
 {
 	struct stacks stacks = { 0 };
 	struct err err = { 0 };
 	size_t bad;
 
-	write_text("holdup-stacks 5\nF\n");
+	write_text("holdup-stacks 6\nF\n");
 	assert_int_equal(stack_file_read(PATH, &stacks, &bad, &err), -EBADMSG);
 	assert_non_null(strstr(err.text, PATH));
 	assert_int_equal(unlink(PATH), 0);
@@ -179,6 +204,7 @@ int main(void)
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(a_damaged_line_moves_no_name_to_another_frame),
 		cmocka_unit_test(names_that_are_left_to_later_are_counted),
+		cmocka_unit_test(a_function_without_a_name_keeps_its_beginning),
 		cmocka_unit_test(another_file_is_refused),
 	};
 

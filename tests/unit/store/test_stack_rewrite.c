@@ -86,7 +86,7 @@ static void numbers_follow_the_frames(void **unused)
 	give_names(&of, 1, 3);
 	of.renamed[3].is_settled = true;
 	assert_int_equal(rewrite(&of, text), 0);
-	assert_string_equal(of.text, "holdup-stacks 4\n"
+	assert_string_equal(of.text, "holdup-stacks 5\n"
 				     "F\tk\tffff\t0\t\t\t[kernel]\t\t\t\n"
 				     "F\ti\t0\t0\ta\t\tm\t\t\t\n"
 				     "F\ti\t0\t0\tb\t\tm\t\t\t\n"
@@ -102,7 +102,7 @@ static void numbers_follow_the_frames(void **unused)
 
 static void a_group_is_replaced_as_a_whole(void **unused)
 {
-	static const char text[] = "holdup-stacks 4\n"
+	static const char text[] = "holdup-stacks 5\n"
 				   "F\ti\t10\t3\tinner\t\tm\t/m\tab\tm.c\n"
 				   "F\t-\t10\t5\touter\t\tm\t/m\tab\tm.c\n"
 				   "F\ti\t20\t3\talone\t\tm\t/m\tab\tm.c\n"
@@ -115,7 +115,7 @@ static void a_group_is_replaced_as_a_whole(void **unused)
 	assert_int_equal(of.groups.items[0].count, 2);
 	give_names(&of, 0, 1);
 	assert_int_equal(rewrite(&of, text), 0);
-	assert_string_equal(of.text, "holdup-stacks 4\n"
+	assert_string_equal(of.text, "holdup-stacks 5\n"
 				     "F\t-\t0\t0\ta\t\tm\t\t\t\n"
 				     "F\ti\t20\t3\talone\t\tm\t/m\tab\tm.c\n"
 				     "F\t-\t30\t0\tother\t\tm\t/m\tab\t\n"
@@ -126,7 +126,7 @@ static void a_group_is_replaced_as_a_whole(void **unused)
 /* No recorder writes that; a frame of it cannot go. */
 static void a_group_of_which_a_stack_has_a_part_stays(void **unused)
 {
-	static const char text[] = "holdup-stacks 4\n"
+	static const char text[] = "holdup-stacks 5\n"
 				   "F\ti\t10\t3\tinner\t\tm\t/m\tab\tm.c\n"
 				   "F\t-\t10\t5\touter\t\tm\t/m\tab\tm.c\n"
 				   "F\tu\t20\t0\t\t\tm\t/m\tab\t\n"
@@ -148,7 +148,7 @@ static void a_group_of_which_a_stack_has_a_part_stays(void **unused)
 /* With other numbers a stack that named a frame behind it would become one. */
 static void damaged_lines_stay_damaged(void **unused)
 {
-	static const char text[] = "holdup-stacks 4\n"
+	static const char text[] = "holdup-stacks 5\n"
 				   "F\t-\tzz\t0\tbad\t\tm\t\t\t\n"
 				   "F\tu\t10\t0\t\t\tm\t/m\tab\t\n"
 				   "S\t\t2\n"
@@ -166,7 +166,7 @@ static void damaged_lines_stay_damaged(void **unused)
 	begin(&of, text);
 	give_names(&of, 1, 2);
 	assert_int_equal(rewrite(&of, text), 0);
-	assert_string_equal(of.text, "holdup-stacks 4\n"
+	assert_string_equal(of.text, "holdup-stacks 5\n"
 				     "F\t-\tzz\t0\tbad\t\tm\t\t\t\n"
 				     "F\ti\t0\t0\ta\t\tm\t\t\t\n"
 				     "F\t-\t0\t0\tb\t\tm\t\t\t\n"
@@ -187,7 +187,7 @@ static void damaged_lines_stay_damaged(void **unused)
 
 static void a_damaged_line_is_no_part_of_a_group(void **unused)
 {
-	static const char text[] = "holdup-stacks 4\n"
+	static const char text[] = "holdup-stacks 5\n"
 				   "F\ti\t0\t3\tinner\t\t\t\t\t\n"
 				   "F\t-\tzz\t0\tbad\t\tm\t\t\t\n";
 	struct rewritten of;
@@ -211,7 +211,7 @@ static void a_stack_keeps_to_the_most_that_is_read(void **unused)
 	size_t bytes, bad;
 	FILE *out = open_memstream(&text, &bytes);
 
-	fputs("holdup-stacks 4\nF\tu\t10\t0\t\t\tm\t/m\tab\t\nS\t", out);
+	fputs("holdup-stacks 5\nF\tu\t10\t0\t\t\tm\t/m\tab\t\nS\t", out);
 	for (int i = 0; i < STACK_FILE_FRAMES_MAX - 3; i++)
 		fputs("\t0", out);
 	fputs("\n", out);
