@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -13,12 +14,14 @@
 #include "cli/progress.h"
 #include "record/name_debuginfod.h"
 #include "record/name_trace.h"
+#include "report/vocabulary.h"
 
 #define FILES_SHOWN 10
 
 struct names_cmd {
 	bool all;
 	bool debuginfod;
+	bool json;
 };
 
 static const struct opt_spec names_options[] = {
@@ -26,6 +29,7 @@ static const struct opt_spec names_options[] = {
 	  opt_flag, offsetof(struct names_cmd, all) },
 	{ "debuginfod", NULL, "Read missing files from the servers in DEBUGINFOD_URLS, by build-id",
 	  opt_flag, offsetof(struct names_cmd, debuginfod) },
+	{ "json", NULL, "Print JSON", opt_flag, offsetof(struct names_cmd, json) },
 	{ 0 },
 };
 
@@ -105,6 +109,48 @@ static void names_print(const struct names_cmd *cmd, const struct named_trace *n
 		       text_count(named->no_file).s, named->no_file == 1 ? "" : "s");
 }
 
+static void names_json_file(struct json *json, const struct named_file *file)
+{
+	static const char *const states[] = {
+		[NAMED_FILE_READ] = "read",
+		[NAMED_FILE_CLOSED] = "unreadable",
+		[NAMED_FILE_OTHER_BUILD] = "other_build",
+		[NAMED_FILE_NO_ELF] = "no_elf",
+		[NAMED_FILE_CUT] = "cut",
+	};
+
+	json_begin_object(json, NULL);
+	json_print_string(json, "path", file->path);
+	json_print_string(json, "build_id", file->build_id);
+	json_print_string(json, "state", states[file->state]);
+	json_print_u64(json, "wanted", file->wanted);
+	json_print_u64(json, "named", file->named);
+	json_print_u64(json, "unlined", file->unlined);
+	json_print_u64(json, "lined", file->lined);
+	json_print_string(json, "why_left", left_in(file) ? why_left(file) : NULL);
+	json_print_string(json, "not_fetched", file->not_fetched);
+	json_end_object(json);
+}
+
+static void names_print_json(const struct named_trace *named)
+{
+	struct json json = { .out = stdout };
+
+	report_json_begin(&json, NULL, "names");
+	json_print_bool(&json, "written", named->is_written);
+	json_print_u64(&json, "wanted", named->wanted);
+	json_print_u64(&json, "named", named->named);
+	json_print_u64(&json, "unlined", named->unlined);
+	json_print_u64(&json, "lined", named->lined);
+	json_print_u64(&json, "no_file", named->no_file);
+	json_begin_array(&json, "files");
+	for (size_t i = 0; i < named->file_count; i++)
+		names_json_file(&json, &named->files[i]);
+	json_end_array(&json);
+	json_end_object(&json);
+	json_fini(&json);
+}
+
 static int add_names(const struct names_cmd *cmd, const char *path, struct err *err)
 {
 	AUTO_FREE char *program = NULL;
@@ -117,7 +163,9 @@ static int add_names(const struct names_cmd *cmd, const char *path, struct err *
 							   .debuginfod = program,
 							   .phase = progress_phase },
 				&named, err);
-	if (rc == 0)
+	if (rc == 0 && cmd->json)
+		names_print_json(&named);
+	else if (rc == 0)
 		names_print(cmd, &named);
 	named_trace_fini(&named);
 	return rc;

@@ -124,6 +124,10 @@ def other_build(tap):
     said = holdup("names", "replaced.holdup")[1]
     tap.ok(path + ": %d frame" % before in said and "another build" in said, "another build is told", said)
     tap.ok(len(unnamed("replaced.holdup", path)) == before, "and names nothing")
+    report = json.loads(holdup("names", "--json", "replaced.holdup")[1])
+    told = [(file["state"], file["wanted"], file["named"]) for file in report["files"] if file["path"] == path]
+    tap.ok(told == [("other_build", before, 0)] and sum(file["wanted"] for file in report["files"]) == report["wanted"], "JSON says the same",
+           report)
     os.unlink(path)
     os.mkfifo(path)
     said = holdup("names", "replaced.holdup")[1]

@@ -32,7 +32,7 @@ COMMANDS = (
     ("list", "list --json --lines 200 --state --place TRACE"), ("list", "list --json --count-by comm,event TRACE"),
     ("hot", "hot --json --by function TRACE"), ("hot", "hot --json --by line TRACE"), ("hot", "hot --json --by process --of-verdict TRACE"),
     ("hot", "hot --json --waits TRACE"), ("locks", "locks --json TRACE"), ("info", "info --json TRACE"), ("check-trace", "check-trace --json TRACE"),
-    ("index", "index --json TRACE"), ("cut", "cut --json --from +1ms -o CUT TRACE"),
+    ("index", "index --json TRACE"), ("names", "names --json TRACE"), ("cut", "cut --json --from +1ms -o CUT TRACE"),
     ("export-jsonl", "export --format jsonl --what intervals TRACE"), ("export-jsonl", "export --format jsonl --what waits TRACE"),
     ("export-jsonl", "export --format jsonl --what edges TRACE"), ("delays", "delays --json --all TRACE"), ("delays", "delays --json TID TRACE"),
 )
