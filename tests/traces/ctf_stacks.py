@@ -108,9 +108,56 @@ class Stream:
         return b"".join(self.packet(self.events[a:b], i, min(i + 1, len(self.cut))) for i, (a, b) in enumerate(zip(edges, edges[1:])))
 
 
+def whole(bits, *roles, signed=False, base=10):
+    field = {"type": "fixed-length-%s-integer" % ("signed" if signed else "unsigned"), "length": bits, "alignment": 8,
+             "byte-order": "little-endian", "preferred-display-base": base}
+    return dict(field, roles=list(roles)) if roles else field
+
+
+def members(*pairs):
+    return {"type": "structure", "member-classes": [{"name": name, "field-class": field} for name, field in pairs]}
+
+
+def sequence(name, count, element, origin):
+    return [(name + "_length", count), (name, {"type": "dynamic-length-array", "element-field-class": element, "length-field-location": {
+        "origin": origin, "path": [name + "_length"]}})]
+
+
+def of_ctf2(trace):
+    """The metadata of the same bytes in CTF 2."""
+    kinds = {"i": whole(32, signed=True), "q": whole(64, base=16), "b": whole(8), "s": {"type": "null-terminated-string"},
+             "c": {"type": "static-length-string", "length": 16}}
+    yield {"type": "preamble", "version": 2, "uuid": list(trace.uuid)}
+    yield {"type": "trace-class", "environment": {"hostname": "vm", "domain": trace.domain, "tracer_name": trace.tracer},
+           "packet-header-field-class": members(
+               ("magic", whole(32, "packet-magic-number")), ("uuid", {"type": "static-length-blob", "length": 16, "roles": ["metadata-stream-uuid"]}),
+               ("stream_id", whole(32, "data-stream-class-id")), ("stream_instance_id", whole(64, "data-stream-id")))}
+    yield {"type": "clock-class", "id": "m", "frequency": 10**9, "origin": "unix-epoch", "name": "monotonic"}
+    for stream in trace.streams:
+        contexts = []
+        for context in stream.contexts:
+            contexts += (sequence(context, whole(32), whole(64, base=16), "event-record-common-context")
+                         if context.startswith("callstack") else [(context, kinds["i"])])
+        yield {"type": "data-stream-class", "id": stream.number, "default-clock-class-id": "m", "packet-context-field-class": members(
+            ("timestamp_begin", whole(64, "default-clock-timestamp")), ("timestamp_end", whole(64, "packet-end-default-clock-timestamp")),
+            ("content_size", whole(64, "packet-content-length")), ("packet_size", whole(64, "packet-total-length")),
+            ("packet_seq_num", whole(64, "packet-sequence-number")),
+            ("events_discarded", whole(64, "discarded-event-record-counter-snapshot")), ("cpu_id", whole(32))),
+            "event-record-header-field-class": members(("kind", whole(16)), ("id", whole(32, "event-record-class-id")),
+                                                       ("timestamp", whole(64, "default-clock-timestamp"))),
+            "event-record-common-context-field-class": members(*contexts)}
+        for name, (number, fields) in stream.kinds.items():
+            payload = []
+            for field, kind in fields:
+                payload += (sequence(field, whole(64), whole(8, base=16), "event-record-payload") if kind == "seq" else [(field, kinds[kind])])
+            yield {"type": "event-record-class", "id": number, "data-stream-class-id": stream.number, "name": name,
+                   "payload-field-class": members(*payload)}
+
+
 class Trace:
     def __init__(self, path, domain, tracer, env=""):
         self.path, self.uuid, self.streams = path, os.urandom(16), []
+        self.domain, self.tracer = domain, tracer
         text = self.uuid.hex()
         text = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
         self.head = HEAD % (text, domain, tracer, env)
@@ -119,10 +166,13 @@ class Trace:
         self.streams.append(Stream(self, len(self.streams), contexts, cpu))
         return self.streams[-1]
 
-    def write(self):
+    def write(self, ctf2=False):
         os.makedirs(self.path)
         with open(self.path + "/metadata", "w") as out:
-            out.write(self.head + "".join(stream.metadata() for stream in self.streams))
+            if ctf2:
+                out.write("".join("\x1e%s\n" % json.dumps(one) for one in of_ctf2(self)))
+            else:
+                out.write(self.head + "".join(stream.metadata() for stream in self.streams))
         for stream in self.streams:
             with open("%s/channel%d_%d" % (self.path, stream.number, stream.cpu), "wb") as out:
                 out.write(stream.bytes())
@@ -146,7 +196,7 @@ def image(stream, ns, pid, base, size, path, build_id, pic=1):
     stream.add(ns + 1, "lttng_ust_statedump:build_id", [("baddr", "q", base), ("build_id", "seq", build_id)], pid)
 
 
-def plant(folder, program, spaces=0):
+def plant(folder, program, spaces=0, ctf2=False):
     """100 sleeps with all of its stack (twice, the second as its image was another one), in a call with the user's at its entry,
     and behind lost events; 200 with the kernel's alone."""
     made = Trace(folder + "/kernel", "kernel", "lttng-modules")
@@ -177,8 +227,8 @@ def plant(folder, program, spaces=0):
     told.add(50 * MS, "lttng_ust_lib:unload", [("baddr", "q", BASE)], 100)
     switch(both, 60 * MS, 100, 1, 0, KERNEL, user)
     switch(both, 65 * MS, 0, 0, 100, KERNEL, [])
-    made.write()
-    ust.write()
+    made.write(ctf2)
+    ust.write(ctf2)
 
 
 def program_of(path):
@@ -248,6 +298,9 @@ def main():
         if shutil.which("babeltrace2"):
             wrong, first = ctf.compare_fields(work + "/plain/kernel", ctf.listed(work + "/plain/kernel").events)
             tap.ok(not wrong, "fields are as babeltrace2 reads them", wrong, first)
+        plant(work + "/ctf2", program, ctf2=True)
+        kernel.note("CTF 2:")
+        check_stacks(tap, work + "/ctf2", program)
         plant(work + "/spaces", program, spaces=1)
         stack = plain(stacks_of(work + "/spaces", 100).get(10))
         tap.ok(stack and len(stack) == 6 and not any(module and module != "[kernel]" for module, _, _ in stack),
