@@ -22,8 +22,10 @@
 #include "store/formats.h"
 
 #define CHAIN_MAX  256u		       /* addresses of one */
-#define WORDS_MAX  (UINT64_C(1) << 24) /* of all chains */
+#define WORDS_MAX  (UINT64_C(1) << 22) /* of all chains */
 #define WAITS_MAX  (UINT64_C(1) << 22)
+#define FRAMES_MAX (UINT64_C(1) << 22)
+#define PARTS_MAX  (UINT64_C(1) << 24) /* frames of all stacks */
 #define CHAIN_NONE UINT32_MAX
 #define TRAMPOLINE ((uint64_t)INT32_MAX) /* ftrace's own code, in the place of an address */
 
@@ -58,6 +60,7 @@ struct chain {
 struct sleep {
 	uint64_t begin_ns, end_ns;
 	uint32_t kernel, user; /* chains */
+	uint64_t changes;      /* of files that were mapped, up to then */
 	size_t wait;	       /* of the stacks; SIZE_MAX = there is none yet */
 	bool is_open;
 };
@@ -97,6 +100,7 @@ struct event_stacks {
 	struct map by_lane; /* CPU and instance: index in 'lasts' */
 	struct stack_texts texts;
 	struct stack_pool pool;
+	struct map made; /* hash of what a stack is made from: its number */
 	uint64_t holes, left_out;
 };
 
@@ -342,8 +346,7 @@ static const struct chain *chain_at(const struct event_stacks *stacks, uint32_t 
 	return chain == CHAIN_NONE ? NULL : &stacks->chains[chain];
 }
 
-/* Of the wait that the thread is in; STACK_NONE = it has none. */
-static uint32_t stack_of(struct event_stacks *stacks, const struct stacked_thread *thread)
+static uint32_t make_stack(struct event_stacks *stacks, const struct stacked_thread *thread)
 {
 	const struct chain *kernel = chain_at(stacks, thread->sleep.kernel),
 			   *user = chain_at(stacks, thread->sleep.user);
@@ -354,10 +357,36 @@ static uint32_t stack_of(struct event_stacks *stacks, const struct stacked_threa
 	for (uint32_t i = 0; user && i < user->count; i++)
 		frames[count++] =
 			user_frame(stacks, thread, stacks->words[user->first + i], i == 0);
-	if (!count)
-		return STACK_NONE;
 	return stack_pool_stack(&stacks->pool, frames, count,
 				end_of(stacks, kernel, user, frames[count - 1]));
+}
+
+static bool is_full(const struct stacks *to)
+{
+	return to->frame_count >= FRAMES_MAX || to->frame_id_count >= PARTS_MAX;
+}
+
+/* Of the wait that the thread is in; STACK_NONE = it has none, or there is no room. The same code is the same stack, as long as the same files are mapped. */
+static uint32_t stack_of(struct event_stacks *stacks, const struct stacked_thread *thread)
+{
+	const struct sleep *sleep = &thread->sleep;
+	const uint64_t parts[] = { sleep->kernel, sleep->user, (uint32_t)thread->tgid,
+				   sleep->changes };
+	uint64_t key = hash_bytes(parts, sizeof(parts), 0), *known;
+	uint32_t stack;
+
+	if (sleep->kernel == CHAIN_NONE && sleep->user == CHAIN_NONE)
+		return STACK_NONE;
+	known = map_find(&stacks->made, key);
+	if (known)
+		return (uint32_t)*known;
+	if (is_full(stacks->pool.to)) {
+		stacks->left_out++;
+		return STACK_NONE;
+	}
+	stack = make_stack(stacks, thread);
+	map_put(&stacks->made, key, stack);
+	return stack;
 }
 
 /* ------------------------------------------------------------------ threads */
@@ -459,6 +488,7 @@ static void leave(struct event_stacks *stacks, const struct event *event)
 		.kernel = CHAIN_NONE,
 		.user = thread->is_calling && thread->holes == stacks->holes ? thread->call_user
 									     : CHAIN_NONE,
+		.changes = stacks->map && stacks->map->changes ? *stacks->map->changes : 0,
 		.wait = SIZE_MAX,
 	};
 }
@@ -621,8 +651,7 @@ static int event_stacks_walk(struct event_stacks *stacks, struct err *err)
 	while (rc >= 0 && (rc = source_next(trace->source, &event, err)) > 0)
 		take_event(stacks, event, merge_record_of(trace->merge, event));
 	merge_keep_records(trace->merge, false, false);
-	if (rc < 0)
-		return err_wrap(err, "reading stacks");
+	/* What cannot be read is told to who reads the events. */
 	return source_seek(trace->source, 0, err);
 }
 
@@ -661,6 +690,7 @@ static void event_stacks_fini(struct event_stacks *stacks)
 	map_fini(&stacks->by_words);
 	map_fini(&stacks->by_tid);
 	map_fini(&stacks->by_lane);
+	map_fini(&stacks->made);
 	stack_texts_fini(&stacks->texts);
 	stack_pool_fini(&stacks->pool);
 }

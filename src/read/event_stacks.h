@@ -22,9 +22,10 @@ struct trace;
 struct trace_meaning;
 struct trace_record;
 
-/* What the trace tells of files that processes had mapped. Both may be NULL. */
+/* What the trace tells of files that processes had mapped. All may be NULL. */
 struct code_map {
 	void *context;
+	const uint64_t *changes; /* how often that has changed; a number that learn() raises */
 	/* Each event, in order, with its record or NULL. */
 	void (*learn)(void *context, const struct event *event, const struct trace_record *record);
 	/* Module, path, build-id and offset of code; false: not known. Asked when all before the end of the wait was learnt. */

@@ -603,6 +603,7 @@ static int ctf_dir_read_stacks(struct ctf_dir *dir, struct err *err)
 	if (!dir->has_switches || !event_stacks_told(&meaning))
 		return 0;
 	map.context = ctf_images_new(dir->metas, dir->meta_count, &dir->formats);
+	map.changes = ctf_images_changes(map.context);
 	rc = event_stacks_read(&dir->trace, &map, err);
 	ctf_images_free(map.context);
 	return rc;

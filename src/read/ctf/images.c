@@ -17,7 +17,7 @@
 #include "store/formats.h"
 
 #define IMAGES_MAX     (1u << 20)
-#define LOOK_BACK      4096u /* of one process */
+#define LOOK_BACK      1024u /* of one process */
 #define PATH_BYTES     4096u
 #define BUILD_ID_BYTES 20u
 #define NONE	       UINT32_MAX
@@ -76,6 +76,7 @@ struct ctf_images {
 	size_t count, cap;
 	struct map last; /* process: its last one */
 	struct names texts;
+	uint64_t changes;
 	bool has_spaces; /* numbers of processes may be those of several namespaces */
 };
 
@@ -143,6 +144,11 @@ struct ctf_images *ctf_images_new(struct ctf_meta *const *metas, size_t count,
 	for (size_t i = 0; i < count; i++)
 		set_pids(images, metas[i]);
 	return images;
+}
+
+const uint64_t *ctf_images_changes(const struct ctf_images *images)
+{
+	return &images->changes;
 }
 
 void ctf_images_free(struct ctf_images *images)
@@ -230,6 +236,7 @@ static void end_images(struct ctf_images *images, int32_t tgid, const uint64_t *
 {
 	uint32_t left = LOOK_BACK;
 
+	images->changes++;
 	for (uint32_t i = last_image(images, tgid); i != NONE && left--;
 	     i = images->items[i].before) {
 		struct image *image = &images->items[i];
@@ -273,6 +280,7 @@ static void name_image(struct ctf_images *images, const struct image_kind *kind,
 		if (image->start != start || image->until_ns != UINT64_MAX)
 			continue;
 		image->build_id = image_build_id(images, record, &kind->build_id);
+		images->changes++;
 		return;
 	}
 }
@@ -285,6 +293,12 @@ static void take_kernel(struct ctf_images *images, const struct event *event)
 	else if (event->type == EV_SCHED_FORK && event->task.tid > 0 &&
 		 event->task.tid == event->task.tgid)
 		end_images(images, event->task.tid, NULL, event->time_ns);
+}
+
+static void see_space(struct ctf_images *images, bool is_second)
+{
+	images->changes += is_second && !images->has_spaces;
+	images->has_spaces |= is_second;
 }
 
 static int32_t image_pid(const struct image_kind *kind, const struct trace_record *record)
@@ -324,7 +338,7 @@ void ctf_images_learn(void *context, const struct event *event, const struct tra
 	case IMAGE_NONE:
 		return;
 	case IMAGE_SPACE:
-		images->has_spaces |= image_number(record, &kind->level) != 0;
+		see_space(images, image_number(record, &kind->level) != 0);
 		return;
 	case IMAGE_BIRTH: /* its number in each namespace that it is in */
 		images->has_spaces |= image_bytes(record, &kind->numbers, &bytes) &&

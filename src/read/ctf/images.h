@@ -29,6 +29,7 @@ struct ctf_images *ctf_images_new(struct ctf_meta *const *metas, size_t count,
 void ctf_images_free(struct ctf_images *images);
 
 /* For struct code_map of event_stacks.h: 'context' is the images. */
+const uint64_t *ctf_images_changes(const struct ctf_images *images);
 void ctf_images_learn(void *context, const struct event *event, const struct trace_record *record);
 bool ctf_images_find(void *context, int32_t tgid, uint64_t time_ns, uint64_t address,
 		     struct stack_frame *out_frame);

@@ -84,6 +84,14 @@ void dat_maps_learn(struct dat_maps *maps, const struct event *event)
 		map_put(&maps->execs, (uint32_t)event->task.tid, event->time_ns);
 }
 
+void dat_maps_follow(void *context, const struct event *event, const struct trace_record *record)
+{
+	struct dat_maps *maps = context;
+
+	(void)record;
+	maps->changes += event->type == EV_SCHED_EXEC;
+}
+
 bool dat_maps_find(void *context, int32_t tgid, uint64_t time_ns, uint64_t address,
 		   struct stack_frame *out_frame)
 {

@@ -19,6 +19,7 @@
 
 struct event;
 struct stack_frame;
+struct trace_record;
 
 struct dat_map {
 	int32_t tgid;
@@ -32,6 +33,7 @@ struct dat_maps {
 	size_t count, cap;
 	struct names paths;
 	struct map execs; /* process: when it began to run what it ran at the end, ns */
+	uint64_t changes; /* programs that began since dat_maps_learn() was over */
 };
 
 /* The text of an option. False: it is damaged. */
@@ -42,6 +44,7 @@ void dat_maps_finish(struct dat_maps *maps);
 void dat_maps_learn(struct dat_maps *maps, const struct event *event);
 
 /* For struct code_map of event_stacks.h: 'context' is the maps. */
+void dat_maps_follow(void *context, const struct event *event, const struct trace_record *record);
 bool dat_maps_find(void *context, int32_t tgid, uint64_t time_ns, uint64_t address,
 		   struct stack_frame *out_frame);
 

@@ -305,15 +305,15 @@ static void probe(struct dat_trace *dat)
 static int dat_trace_read_stacks(struct dat_trace *dat, struct err *err)
 {
 	struct dat_maps *maps = &dat->meta.maps;
-	const struct code_map map = { .context = maps, .find = dat_maps_find };
+	const struct code_map map = { maps, &maps->changes, dat_maps_follow, dat_maps_find };
 	const struct event *event;
-	int rc = 0;
 
 	if (!maps->count)
 		return event_stacks_read(&dat->trace, NULL, err);
-	while ((rc = source_next(dat->trace.source, &event, err)) > 0)
+	/* What cannot be read is told to who reads the events. */
+	while (source_next(dat->trace.source, &event, err) > 0)
 		dat_maps_learn(maps, event);
-	return rc < 0 ? rc : event_stacks_read(&dat->trace, &map, err);
+	return event_stacks_read(&dat->trace, &map, err);
 }
 
 static int dat_trace_open_lanes(struct dat_trace *dat, struct err *err)
