@@ -37,8 +37,8 @@ struct code_map {
 bool event_stacks_told(const struct trace_meaning *meaning);
 
 /*
- * Read all events of the trace, whose merge must be there. It has facts.stacks then, if a wait has one; the source is at its start.
- * Returns 0, or negative with err filled.
+ * Read all events of the trace, whose merge must be there. It has facts.stacks then, if a wait has one; the source is at its start
+ * before and after it. Returns 0, or negative with err filled.
  */
 int event_stacks_read(struct trace *trace, const struct code_map *map, struct err *err);
 

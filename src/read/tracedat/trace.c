@@ -307,13 +307,15 @@ static int dat_trace_read_stacks(struct dat_trace *dat, struct err *err)
 	struct dat_maps *maps = &dat->meta.maps;
 	const struct code_map map = { maps, &maps->changes, dat_maps_follow, dat_maps_find };
 	const struct event *event;
+	int rc;
 
 	if (!maps->count)
 		return event_stacks_read(&dat->trace, NULL, err);
 	/* What cannot be read is told to who reads the events. */
 	while (source_next(dat->trace.source, &event, err) > 0)
 		dat_maps_learn(maps, event);
-	return event_stacks_read(&dat->trace, &map, err);
+	rc = source_seek(dat->trace.source, 0, err);
+	return rc < 0 ? rc : event_stacks_read(&dat->trace, &map, err);
 }
 
 static int dat_trace_open_lanes(struct dat_trace *dat, struct err *err)
