@@ -8,6 +8,7 @@
 
 #include "ask/line_reader.h"
 #include "base/err.h"
+#include "cli/code_names.h"
 #include "cli/command.h"
 #include "cli/list_count.h"
 #include "cli/list_pipe.h"
@@ -134,6 +135,8 @@ static int list(struct line_reader *reader, const struct list_cmd *cmd, struct e
 			return err_set(err, -ENODATA,
 				       "the trace has no stacks of waits; record without "
 				       "--stack-min off");
+		if (line_reader_facts(reader)->stacks_of_others)
+			code_names_add(line_reader_facts(reader)->stacks);
 	}
 	if (cmd->count_by)
 		return list_count(reader, cmd->count_by, cmd->top ? cmd->top : DEFAULT_TOP,

@@ -33,10 +33,12 @@ static void name_frame(struct stacks *stacks, size_t number, struct unwind_names
 	uint64_t address;
 	size_t count;
 
-	if (!unwind_names_address(names, frame.offset, &address))
+	address = frame.offset;
+	if (frame.is_in_file && !unwind_names_address(names, frame.offset, &address))
 		return;
 	count = unwind_names_find(names, address, found);
 	frame.offset = address;
+	frame.is_in_file = false;
 	frame.function = found[count - 1].function;
 	frame.signature = found[count - 1].signature;
 	frame.file = found[count - 1].file;

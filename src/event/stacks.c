@@ -186,6 +186,21 @@ static const char *const calling_functions[] = {
 	"std::sys_common::backtrace::__rust_begin_short_backtrace"
 };
 
+/* Of the kernel: what every sleeper is in, whatever it waits for, and what a tracer adds; a prefix where it ends in '*'. */
+static const char *const kernel_functions[] = {
+	"schedule*", "__schedule*", "io_schedule*", "preempt_schedule*", "__cond_resched*",
+	"context_switch", "wait_for_completion*", "__wait_for_common", "wait_for_common*",
+	"do_wait_for_common", "wait_on_bit*", "__wait_on_bit*", "out_of_line_wait_on_bit*",
+	"poll_schedule_timeout*", "bit_wait*", "folio_wait_bit*", "__mutex_lock*", "mutex_lock*",
+	"__down*", "down", "down_*", "rwsem_down_*", "percpu_down_*", "percpu_rwsem_wait*",
+	"rt_mutex_*", "__rt_mutex_*", "rwbase_*", "__ww_mutex_*",
+	/* tracers */
+	"stack_trace_save*", "save_stack_trace*", "stack_trace_consume*", "arch_stack_walk*",
+	"__traceiter_*", "__do_trace_*", "trace_event_*", "__trace_stack", "__ftrace_trace_stack",
+	"ftrace_trace_stack*", "stacktrace_*", "event_triggers_*", "__event_trigger*",
+	"ftrace_stacktrace*", "perf_trace_*", "bpf_trace_run*", "perf_tp_event*"
+};
+
 /* Files of Python's own library that do, below a folder of this name; a prefix where it ends in '/'. */
 #define PYTHON_LIBRARY "/lib/python3."
 static const char *const waiting_scripts[] = { "threading.py", "queue.py",	   "selectors.py",
@@ -357,6 +372,34 @@ static bool is_unknown_code(const struct stack_frame *frame)
 	return !frame->function && frame->module && strcmp(frame->module, "[jit]") == 0;
 }
 
+/* An address of a program, of which nobody says what is there. */
+static bool is_address(const struct stack_frame *frame)
+{
+	return !frame->is_kernel && !frame->function && !frame->module;
+}
+
+/*
+ * Where nothing is known of the program, the kernel's part says what was waited for: the first function
+ * that is not what all sleepers are in. One without a name might be that.
+ */
+static uint32_t stacks_kernel_place(const struct stacks *stacks, uint32_t stack)
+{
+	uint32_t place = FRAME_NONE;
+
+	for (uint32_t at = 0; at < stacks->stacks[stack].count; at++) {
+		const struct stack_frame *frame = stacks_frame(stacks, stack, at);
+
+		if (frame->is_kernel && place == FRAME_NONE && !frame->function)
+			return FRAME_NONE;
+		if (!frame->is_kernel && !is_address(frame))
+			return FRAME_NONE;
+		if (frame->is_kernel && place == FRAME_NONE &&
+		    !is_one_of(frame->function, kernel_functions, ARRAY_LEN(kernel_functions)))
+			place = at;
+	}
+	return place;
+}
+
 /*
  * Where there are only the languages' own functions, the outermost says most: in the program rather than in a
  * library, as it was made for what the program has it call.
@@ -378,8 +421,8 @@ static uint32_t stacks_native_place(const struct stacks *stacks, uint32_t stack)
 			in_program = at;
 		else if (is_unknown_code(frame))
 			unknown = at;
-		else if (!frame->is_kernel && !is_c_function(frame, c_callee) &&
-			 !is_musl_call(stacks, stack, at))
+		else if (!frame->is_kernel && !is_address(frame) &&
+			 !is_c_function(frame, c_callee) && !is_musl_call(stacks, stack, at))
 			return at;
 	}
 	if (in_program == FRAME_NONE)
@@ -395,7 +438,8 @@ static uint32_t stacks_place(const struct stacks *stacks, uint32_t stack)
 		at = stacks_script(stacks, stack, at + 1);
 	if (script != FRAME_NONE)
 		return at == FRAME_NONE ? script : at;
-	return stacks_native_place(stacks, stack);
+	at = stacks_native_place(stacks, stack);
+	return at == FRAME_NONE ? stacks_kernel_place(stacks, stack) : at;
 }
 
 static void stacks_find_places(struct stacks *stacks)

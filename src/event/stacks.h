@@ -28,6 +28,7 @@ struct stack_frame {
 	bool is_script; /* a runtime's own: a function of the script, whose code was made when it ran */
 	bool is_inlined; /* the compiler put the function into the next frame's */
 	bool is_unnamed; /* its names were left to later */
+	bool is_in_file; /* 'offset' counts bytes of the file: its address there is not known */
 };
 
 /* Frames innermost first: those of the kernel, then the user's. */
@@ -39,7 +40,8 @@ struct stack {
 	/*
 	 * The place of a wait: the innermost frame of a script that is not of the files with which scripts wait, else
 	 * the innermost of a script, else the first frame outside of the kernel, the C library, the loader and the
-	 * functions with which runtimes wait; FRAME_NONE = there is none. And who called it.
+	 * functions with which runtimes wait. Where nothing is known of the program, the first function of the kernel
+	 * that is not what all sleepers are in. FRAME_NONE = there is none. And who called it.
 	 */
 	uint32_t place, caller;
 	uint32_t

@@ -209,6 +209,8 @@ char *code_frame_text(const struct stack_frame *frame)
 {
 	if (frame->function)
 		return xstrdup(frame->function);
-	return xasprintf("%s+0x%" PRIx64, frame->module ? frame->module : "?",
+	if (!frame->module)
+		return xasprintf("0x%" PRIx64, frame->offset);
+	return xasprintf("%s+0x%" PRIx64, frame->module,
 			 frame->start ? frame->start : frame->offset);
 }

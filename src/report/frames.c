@@ -16,6 +16,8 @@ void frame_put_function(FILE *out, const struct stack_frame *frame)
 		fputs(frame->function, out);
 	else if (frame->module && frame->offset)
 		fprintf(out, "%s+0x%" PRIx64, frame->module, frame->offset);
+	else if (!frame->module && frame->offset)
+		fprintf(out, "0x%" PRIx64, frame->offset);
 	else
 		fputs(frame->module ? frame->module : "?", out);
 }

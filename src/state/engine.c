@@ -282,15 +282,26 @@ struct state *state_new(const struct facts *facts)
 
 #define SWITCH_NS 20000u /* what a CPU still does for who leaves it, after the switch is recorded */
 
+/* ftrace writes stacks behind the event that they belong to: the program's, and those of text, have no type. */
+static bool is_stack(const struct event *ev)
+{
+	return ev->type == EV_STACK || (ev->type == EV_OTHER && ev->other.system &&
+					ev->other.name && strcmp(ev->other.system, "ftrace") == 0 &&
+					(strcmp(ev->other.name, "user_stack") == 0 ||
+					 strcmp(ev->other.name, "kernel_stack") == 0));
+}
+
 /*
  * A BPF program at the switch (the recorder's own, whose buffer has a reader to wake) sends an interrupt to its
  * CPU: recorded behind the switch, by the thread that leaves.
  */
 static bool is_of_switch(struct cpu *cpu, const struct event *ev)
 {
-	if (ev->type != EV_IPI_SEND || !cpu->known || ev->tid != cpu->left_tid ||
-	    cpu->left_ns != cpu->last_ns || ev->time_ns - cpu->last_ns > SWITCH_NS)
-		return false;
+	bool of_stack = is_stack(ev);
+
+	if ((ev->type != EV_IPI_SEND && !of_stack) || !cpu->known || ev->tid != cpu->left_tid ||
+	    cpu->left_ns != cpu->last_ns || (!of_stack && ev->time_ns - cpu->last_ns > SWITCH_NS))
+		return ev->type == EV_STACK;
 	cpu->left_ns = ev->time_ns;
 	return true;
 }
@@ -347,7 +358,7 @@ static inline void engine_feed(struct state *state, const struct event *ev)
 	 * to, by the thread that leaves. So is an interrupt that a BPF program asks for there.
 	 */
 	if (ev->tid >= 0 && ev->tid != cpu->cur_tid && ev->type != EV_LOST &&
-	    ev->type != EV_SCHED_SWITCH && ev->type != EV_STACK && !is_of_switch(cpu, ev))
+	    ev->type != EV_SCHED_SWITCH && !is_of_switch(cpu, ev))
 		unsure_prove(state, cpu, ev->tid, ev);
 	if (handle && (!state->lacks || !steps_lack(state, ev->type)))
 		handle(state, cpu, ev);

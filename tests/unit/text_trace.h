@@ -485,6 +485,8 @@ static inline void tt_other(struct text_trace *trace, struct event *ev, struct t
 	(void)cpu;
 	if (trace->word_count > 1)
 		ev->other.name = facts_keep(&trace->facts, tt_word(trace, 1));
+	if (trace->word_count > 2)
+		ev->other.system = facts_keep(&trace->facts, tt_word(trace, 2));
 }
 
 static const struct tt_verb {

@@ -16,6 +16,7 @@
 #include "event/source.h"
 #include "read/ctf/beside.h"
 #include "read/ctf/dump.h"
+#include "read/ctf/images.h"
 #include "read/ctf/lane.h"
 #include "read/ctf/meta.h"
 #include "read/ctf/native.h"
@@ -24,6 +25,7 @@
 #include "read/ctf/record.h"
 #include "read/ctf/rows.h"
 #include "read/ctf/threads.h"
+#include "read/event_stacks.h"
 #include "read/kernel/events.h"
 #include "read/lane.h"
 #include "read/merge.h"
@@ -590,6 +592,23 @@ static int open_traces(struct ctf_dir *dir, const struct tree *tree, struct err 
 	return 0;
 }
 
+/* Where events of the kernel have them. */
+static int ctf_dir_read_stacks(struct ctf_dir *dir, struct err *err)
+{
+	struct code_map map = { .learn = ctf_images_learn, .find = ctf_images_find };
+	struct trace_meaning meaning;
+	int rc;
+
+	ctf_dir_meaning(&dir->trace, &meaning);
+	if (!dir->has_switches || !event_stacks_told(&meaning))
+		return 0;
+	map.context = ctf_images_new(dir->metas, dir->meta_count, &dir->formats);
+	map.changes = ctf_images_changes(map.context);
+	rc = event_stacks_read(&dir->trace, &map, err);
+	ctf_images_free(map.context);
+	return rc;
+}
+
 static int ctf_dir_open(const char *path, struct trace **out_trace, struct err *err)
 {
 	struct ctf_dir *dir = xcalloc(1, sizeof(*dir));
@@ -613,6 +632,11 @@ static int ctf_dir_open(const char *path, struct trace **out_trace, struct err *
 			dir->trace.facts.format = "CTF 2";
 	}
 	ctf_dir_open_lanes(dir);
+	rc = ctf_dir_read_stacks(dir, err);
+	if (rc < 0) {
+		ctf_dir_close(&dir->trace);
+		return rc;
+	}
 	*out_trace = &dir->trace;
 	return 0;
 }

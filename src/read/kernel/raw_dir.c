@@ -23,6 +23,7 @@
 #include "event/facts.h"
 #include "event/source.h"
 #include "read/clock.h"
+#include "read/event_stacks.h"
 #include "read/tracedat/clock.h"
 #include "read/tracedat/facts.h"
 #include "read/tracedat/meta.h"
@@ -68,6 +69,7 @@ struct raw_dir {
 	struct ring **rings; /* array owned; the merge's once it exists */
 	size_t ring_count;
 	uint64_t format_bytes;
+	bool has_stacks;
 };
 
 /* ------------------------------------------------------------------ files */
@@ -418,6 +420,7 @@ static void raw_dir_look_into(struct raw_dir *raw)
 	for (size_t i = 0; i < raw->ring_count; i++)
 		dat_probe_ring(probe, 0, raw->rings[i], raw->events);
 	dat_probe_finish(probe, &raw->trace.facts);
+	raw->has_stacks = dat_probe_has_stacks(probe);
 	dat_probe_free(probe);
 }
 
@@ -525,6 +528,11 @@ static int raw_dir_open(const char *path, struct trace **out_trace, struct err *
 	raw_find_span(raw);
 	raw_dir_look_into(raw);
 	raw_dir_open_merge(raw);
+	rc = raw->has_stacks ? event_stacks_read(&raw->trace, NULL, err) : 0;
+	if (rc < 0) {
+		raw_dir_close(&raw->trace);
+		return rc;
+	}
 	*out_trace = &raw->trace;
 	return 0;
 }

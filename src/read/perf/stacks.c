@@ -17,6 +17,7 @@
 #include "read/format_text.h"
 #include "read/perf/file.h"
 #include "read/perf/scan.h"
+#include "read/stack_pool.h"
 #include "store/formats.h"
 
 #define CONTEXT_USER	((uint64_t)-512)
@@ -75,9 +76,8 @@ struct perf_stacks {
 	struct moment *moments; /* owned */
 	size_t moment_count, moment_cap;
 	struct map by_hash; /* of a chain: its index */
-	struct map frames;  /* hash of place: number of the frame */
 	struct map made;    /* chain, and what became of its process by then: number of the stack */
-	struct map stacks;  /* hash of frames: the same */
+	struct stack_pool pool;
 	struct names texts;
 	const struct perf_attr *clock; /* whose samples are those of work */
 	bool knows_formats;
@@ -100,9 +100,8 @@ void perf_stacks_free(struct perf_stacks *stacks)
 	free(stacks->words);
 	free(stacks->moments);
 	map_fini(&stacks->by_hash);
-	map_fini(&stacks->frames);
 	map_fini(&stacks->made);
-	map_fini(&stacks->stacks);
+	stack_pool_fini(&stacks->pool);
 	names_fini(&stacks->texts);
 	free(stacks);
 }
@@ -407,22 +406,6 @@ static const struct happening *mapping_at(const struct perf_stacks *stacks, int3
 	return NULL;
 }
 
-static uint32_t frame_of(struct perf_stacks *stacks, struct stacks *to,
-			 const struct stack_frame *frame)
-{
-	const char *path = frame->path ? frame->path : "";
-	uint64_t hash =
-		hash_bytes(path, strlen(path), frame->offset ^ (uint64_t)frame->is_kernel << 63);
-	bool is_new;
-	uint64_t *number = map_add(&stacks->frames, hash, &is_new);
-
-	if (is_new) {
-		*number = to->frame_count;
-		stacks_add_frame(to, frame);
-	}
-	return (uint32_t)*number;
-}
-
 /* What stacks are made of, and where they go to. */
 struct making {
 	struct perf_stacks *stacks;
@@ -452,8 +435,9 @@ static uint32_t user_frame(const struct making *making, int32_t tgid, uint64_t t
 		frame.build_id = map->build_id ? names_text(texts, map->build_id)
 					       : id_of_path(making, frame.path);
 		frame.offset = address - map->start + map->offset;
+		frame.is_in_file = true;
 	}
-	return frame_of(making->stacks, making->to, &frame);
+	return stack_pool_frame(&making->stacks->pool, &frame);
 }
 
 /* The numbers of its frames. Addresses behind the first are where calls return to. */
@@ -473,8 +457,8 @@ static uint32_t frames_of(const struct making *making, const struct chain *chain
 			continue;
 		}
 		if (context == PERF_CONTEXT_KERNEL)
-			out_frames[count++] = frame_of(making->stacks, making->to,
-						       &(struct stack_frame){ .module = "[kernel]",
+			out_frames[count++] = stack_pool_frame(
+				&making->stacks->pool, &(struct stack_frame){ .module = "[kernel]",
 									      .offset = word,
 									      .is_kernel = true });
 		else if (context == CONTEXT_USER && word)
@@ -492,21 +476,15 @@ static uint32_t stack_of(const struct making *making, const struct moment *momen
 	const struct chain *chain = &stacks->chains[moment->chain];
 	uint64_t key = happenings_until(stacks, chain->tgid, moment->time_ns);
 	uint32_t frames[CHAIN_MAX], count;
-	uint64_t *made, *same;
+	uint64_t *made;
 	bool is_new;
 
 	made = map_add(&stacks->made, key << 32 ^ moment->chain, &is_new);
 	if (!is_new)
 		return (uint32_t)*made;
 	count = frames_of(making, chain, moment->time_ns, frames);
-	same = map_add(&stacks->stacks,
-		       hash_bytes(frames, count * sizeof(frames[0]), chain->is_dumped), &is_new);
-	if (is_new) {
-		*same = making->to->stack_count;
-		(void)stacks_add_stack(making->to, frames, count,
-				       chain->is_dumped ? END_DUMP : END_CHAIN);
-	}
-	*made = *same;
+	*made = stack_pool_stack(&stacks->pool, frames, count,
+				 chain->is_dumped ? END_DUMP : END_CHAIN);
 	return (uint32_t)*made;
 }
 
@@ -565,7 +543,7 @@ void perf_stacks_end(struct perf_scan *scan)
 
 	if (!stacks->moment_count || !stacks->chain_count)
 		return;
-	to = facts->stacks = xcalloc(1, sizeof(*to));
+	to = facts->stacks = stacks->pool.to = xcalloc(1, sizeof(*to));
 	facts->stacks_of_others = true;
 	if (stacks->happening_count)
 		qsort(stacks->happenings, stacks->happening_count, sizeof(*stacks->happenings),

@@ -248,7 +248,7 @@ static struct text_view line_event_name(const struct text_line *line)
 	if (line->kind == TEXT_FUNCTION)
 		return (struct text_view){ "ftrace:function", 15 };
 	if (line->kind == TEXT_STACK)
-		return text_begins(&line->text, "<user")
+		return text_is(line->name, "user_stack") || text_begins(&line->text, "<user")
 			       ? (struct text_view){ "ftrace:user_stack", 17 }
 			       : (struct text_view){ "ftrace:kernel_stack", 19 };
 	return line->name;

@@ -34,6 +34,11 @@ void text_skip_blanks(struct text_view *view)
 		skip(view, 1);
 }
 
+bool text_is(struct text_view view, const char *word)
+{
+	return view.bytes == strlen(word) && memcmp(view.at, word, view.bytes) == 0;
+}
+
 bool text_begins(const struct text_view *view, const char *prefix)
 {
 	size_t bytes = strlen(prefix);
@@ -568,6 +573,9 @@ static void text_line_parse_event(struct text_view view, struct text_line *line)
 			return;
 		line->name = word;
 		line->text = rest;
+		/* As trace-cmd prints them: " kernel_stack:   <stack trace >" */
+		if (text_is(word, "kernel_stack") || text_is(word, "user_stack"))
+			line->kind = TEXT_STACK;
 	}
 }
 
@@ -638,8 +646,6 @@ static bool is_frame(struct text_view view)
 	uint64_t address;
 	size_t bytes = view.bytes;
 
-	if (text_begins(&view, "=>"))
-		return true;
 	if (!text_take_hex(&view, &address) || !view.bytes || !text_line_is_blank(*view.at))
 		return false;
 	/* One without a mapping may be short: "    0 [unknown] ([unknown])". */
@@ -678,6 +684,6 @@ void text_line_parse(const char *text, size_t bytes, struct text_line *out_line)
 		out_line->kind = TEXT_NOISE;
 	else if (is_graph(view))
 		out_line->kind = TEXT_GRAPH;
-	else if (indented && is_frame(view))
+	else if (text_begins(&view, "=>") || (indented && is_frame(view)))
 		out_line->kind = TEXT_FRAME;
 }

@@ -63,5 +63,6 @@ bool text_take_hex(struct text_view *view, uint64_t *out_number);
 void text_skip_blanks(struct text_view *view);
 
 bool text_begins(const struct text_view *view, const char *prefix);
+bool text_is(struct text_view view, const char *word);
 
 #endif

@@ -54,7 +54,7 @@ static bool is_called(struct text_view name, const char *wanted)
 		name.bytes -= (size_t)(colon + 1 - name.at);
 		name.at = colon + 1;
 	}
-	return name.bytes == strlen(wanted) && memcmp(name.at, wanted, name.bytes) == 0;
+	return text_is(name, wanted);
 }
 
 static const char *find_text(struct text_view view, const char *wanted)

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "event/event.h"
 #include "event/source.h"
+#include "read/event_stacks.h"
 #include "read/lane.h"
 #include "read/merge.h"
 #include "read/read.h"
@@ -68,6 +69,12 @@ static const struct trace_ops text_trace_ops = {
 	.close = text_trace_close,
 };
 
+static bool has_stacks(const struct formats *formats)
+{
+	return formats_find(formats, "ftrace/kernel_stack") ||
+	       formats_find(formats, "ftrace/user_stack");
+}
+
 static int text_trace_open_lane(struct text_trace *text, struct err *err)
 {
 	struct lane *lane;
@@ -85,7 +92,7 @@ static int text_trace_open_lane(struct text_trace *text, struct err *err)
 	lane = text_lane_lane(text->lane);
 	text->trace.merge = merge_new(&lane, 1, &text->trace.facts);
 	text->trace.source = merge_source(text->trace.merge);
-	return 0;
+	return has_stacks(&text->formats) ? event_stacks_read(&text->trace, NULL, err) : 0;
 }
 
 static int text_trace_open(const char *path, struct trace **out_trace, struct err *err)

@@ -393,8 +393,10 @@ int dat_meta_read(struct dat_file *file, struct facts *facts, struct dat_meta *o
 	rc = take_head(&input, file, out_meta, err);
 	if (rc < 0)
 		return rc;
-	return out_meta->version >= 7 ? read_v7(file, &input, out_meta, facts, err)
-				      : read_v6(&input, out_meta, facts, err);
+	rc = out_meta->version >= 7 ? read_v7(file, &input, out_meta, facts, err)
+				    : read_v6(&input, out_meta, facts, err);
+	dat_maps_finish(&out_meta->maps);
+	return rc;
 }
 
 void dat_meta_fini(struct dat_meta *meta)
@@ -408,6 +410,7 @@ void dat_meta_fini(struct dat_meta *meta)
 	for (size_t i = 0; i < meta->sync_count; i++)
 		free(meta->sync[i].samples);
 	free(meta->sync);
+	dat_maps_fini(&meta->maps);
 	formats_fini(&meta->formats);
 	free(meta->printk);
 	free(meta->cmdlines);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "read/tracedat/input.h"
+#include "read/tracedat/maps.h"
 #include "store/formats.h"
 
 struct err;
@@ -105,6 +106,7 @@ struct dat_meta {
 	uint32_t sync_flags;
 	struct dat_sync *sync; /* owned; index = CPU */
 	size_t sync_count;
+	struct dat_maps maps;
 
 	uint64_t sections[DAT_SECTION_COUNT]; /* version 7; 0 = there is none */
 	struct dat_unread unread[DAT_MAX_UNREAD];

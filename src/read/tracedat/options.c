@@ -30,6 +30,7 @@ enum option {
 	OPTION_OFFSET = 7,
 	OPTION_CPUCOUNT = 8,
 	OPTION_VERSION = 9,
+	OPTION_PROCMAPS = 10,
 	OPTION_TIME_SHIFT = 12,
 	OPTION_GUEST = 13,
 	OPTION_TSC2NSEC = 14,
@@ -294,6 +295,11 @@ static bool on_unread_section(struct option_at *option)
 	return true;
 }
 
+static bool on_maps(struct option_at *option)
+{
+	return dat_maps_add(&option->meta->maps, option->text);
+}
+
 static bool on_ignored(struct option_at *option)
 {
 	(void)option;
@@ -317,6 +323,7 @@ static const struct {
 	{ OPTION_TIME_SHIFT, on_time_shift },
 	{ OPTION_GUEST, on_guest },
 	{ OPTION_TSC2NSEC, on_tsc },
+	{ OPTION_PROCMAPS, on_maps },
 	{ DAT_HEADER_INFO, on_section },
 	{ DAT_FTRACE_EVENTS, on_section },
 	{ DAT_EVENT_FORMATS, on_section },
@@ -324,7 +331,6 @@ static const struct {
 	{ DAT_PRINTK, on_section },
 	{ DAT_CMDLINES, on_section },
 	{ 6, on_ignored },  /* HOOK: how trace-cmd profile pairs events */
-	{ 10, on_ignored }, /* PROCMAPS: files that a process had mapped */
 	{ 11, on_ignored }, /* TRACEID */
 	{ OPTION_STRINGS, on_unread_section },
 	{ 23, on_unread_section }, /* BTF_FILE */

@@ -2,6 +2,7 @@
 #include "read/tracedat/probe.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "event/facts.h"
@@ -22,6 +23,7 @@ struct dat_probe {
 	uint64_t to_idle, from_idle; /* switches */
 	uint32_t places;
 	bool whole; /* all of the data is looked at */
+	bool has_stacks;
 };
 
 struct look {
@@ -51,6 +53,13 @@ void dat_probe_free(struct dat_probe *probe)
 	free(probe);
 }
 
+static bool is_stack(const struct event *event)
+{
+	return event->type == EV_STACK ||
+	       (event->type == EV_OTHER && strcmp(event->other.name, "user_stack") == 0 &&
+		strcmp(event->other.system, "ftrace") == 0);
+}
+
 static bool dat_probe_see(void *context, const struct record *record, uint64_t time_ns)
 {
 	struct look *look = context;
@@ -61,6 +70,7 @@ static bool dat_probe_see(void *context, const struct record *record, uint64_t t
 	if (record->bytes >= KERNEL_EVENT_MIN_BYTES &&
 	    kernel_events_decode(look->events, record, &event)) {
 		probe->seen[look->instance] |= (type_set)1 << event.type;
+		probe->has_stacks |= is_stack(&event);
 		if (event.type == EV_SCHED_SWITCH) {
 			probe->to_idle += event.sched_switch.next_tid == 0;
 			probe->from_idle += event.sched_switch.prev_tid == 0;
@@ -98,4 +108,9 @@ void dat_probe_finish(const struct dat_probe *probe, struct facts *facts)
 type_set dat_probe_seen(const struct dat_probe *probe, size_t instance)
 {
 	return probe->seen[instance] & ~((type_set)1 << EV_OTHER);
+}
+
+bool dat_probe_has_stacks(const struct dat_probe *probe)
+{
+	return probe->has_stacks;
 }

@@ -9,6 +9,7 @@
 #ifndef READ_TRACEDAT_PROBE_H
 #define READ_TRACEDAT_PROBE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,5 +37,8 @@ void dat_probe_finish(const struct dat_probe *probe, struct facts *facts);
 
 /* The kinds of events that an instance has, but for EV_OTHER. */
 type_set dat_probe_seen(const struct dat_probe *probe, size_t instance);
+
+/* Are there stacks of the kernel, or of programs? */
+bool dat_probe_has_stacks(const struct dat_probe *probe);
 
 #endif

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "event/event.h"
 #include "event/source.h"
+#include "read/event_stacks.h"
 #include "read/tracedat/clock.h"
 #include "read/tracedat/facts.h"
 #include "read/tracedat/meta.h"
@@ -63,6 +64,7 @@ struct dat_trace {
 	size_t lane_count;
 	uint64_t page_bytes; /* of all lanes */
 	struct dat_room room;
+	bool has_stacks;
 };
 
 /* ------------------------------------------------------------------ the lanes */
@@ -291,11 +293,29 @@ static void probe(struct dat_trace *dat)
 		dat_probe_ring(probe, dat->lanes[i].buffer, dat->lanes[i].ring,
 			       dat->lanes[i].common.events);
 	dat_probe_finish(probe, &dat->trace.facts);
+	dat->has_stacks = dat_probe_has_stacks(probe);
 	for (size_t i = 0; i < dat->lane_count; i++) {
 		dat->lanes[i].common.events = meaning(dat, doubled(dat, probe, i));
 		ring_renew(dat->lanes[i].ring);
 	}
 	dat_probe_free(probe);
+}
+
+/* Which programs its processes ran must be known before what they had mapped. */
+static int dat_trace_read_stacks(struct dat_trace *dat, struct err *err)
+{
+	struct dat_maps *maps = &dat->meta.maps;
+	const struct code_map map = { maps, &maps->changes, dat_maps_follow, dat_maps_find };
+	const struct event *event;
+	int rc;
+
+	if (!maps->count)
+		return event_stacks_read(&dat->trace, NULL, err);
+	/* What cannot be read is told to who reads the events. */
+	while (source_next(dat->trace.source, &event, err) > 0)
+		dat_maps_learn(maps, event);
+	rc = source_seek(dat->trace.source, 0, err);
+	return rc < 0 ? rc : event_stacks_read(&dat->trace, &map, err);
 }
 
 static int dat_trace_open_lanes(struct dat_trace *dat, struct err *err)
@@ -323,7 +343,7 @@ static int dat_trace_open_lanes(struct dat_trace *dat, struct err *err)
 	dat->trace.merge = merge_new(lanes, dat->lane_count, &dat->trace.facts);
 	dat->trace.source = merge_source(dat->trace.merge);
 	dat->trace.facts.complete = dat->trace.facts.damage_count == 0;
-	return 0;
+	return dat->has_stacks ? dat_trace_read_stacks(dat, err) : 0;
 }
 
 /* ------------------------------------------------------------------ the trace */

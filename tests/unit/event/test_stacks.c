@@ -303,6 +303,38 @@ static void a_wait_is_found_by_its_thread_and_its_middle(void **unused)
 	stacks_fini(&stacks);
 }
 
+/* 0 __schedule, 1 schedule, 2 do_nanosleep, 3 ret_from_fork, 4 a function without a name, 5 an address, 6 main() */
+static void of_the_kernel_alone_the_place_is_behind_the_scheduler(void **unused)
+{
+	static const uint32_t sleeps[] = { 0, 1, 2, 3 }, hidden[] = { 0, 4, 2 },
+			      by_address[] = { 0, 1, 2, 5 }, idle[] = { 0, 1 },
+			      of_program[] = { 0, 2, 5, 6 }, addresses[] = { 5, 5 };
+	struct stacks stacks = { 0 };
+
+	add_frame(&stacks, "__schedule", "[kernel]");
+	add_frame(&stacks, "schedule", "[kernel]");
+	add_frame(&stacks, "do_nanosleep", "[kernel]");
+	add_frame(&stacks, "ret_from_fork", "[kernel]");
+	add_frame(&stacks, NULL, "[kernel]");
+	stacks_add_frame(&stacks, &(struct stack_frame){ .offset = 0x7f0000001000 });
+	add_frame(&stacks, "main", "prog");
+	assert_true(stacks_add_stack(&stacks, sleeps, 4, NULL));
+	assert_true(stacks_add_stack(&stacks, hidden, 3, NULL));
+	assert_true(stacks_add_stack(&stacks, by_address, 4, NULL));
+	assert_true(stacks_add_stack(&stacks, idle, 2, NULL));
+	assert_true(stacks_add_stack(&stacks, of_program, 4, NULL));
+	assert_true(stacks_add_stack(&stacks, addresses, 2, NULL));
+	stacks_finish(&stacks);
+	assert_int_equal(stacks.stacks[0].place, 2);
+	assert_int_equal(stacks.stacks[0].caller, 3);
+	assert_int_equal(stacks.stacks[1].place, FRAME_NONE); /* it may be the scheduler's */
+	assert_int_equal(stacks.stacks[2].place, 2); /* nobody says what is at the address */
+	assert_int_equal(stacks.stacks[3].place, FRAME_NONE);
+	assert_int_equal(stacks.stacks[4].place, 3);
+	assert_int_equal(stacks.stacks[5].place, FRAME_NONE);
+	stacks_fini(&stacks);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -312,6 +344,7 @@ int main(void)
 		cmocka_unit_test(a_program_may_name_its_functions_as_the_c_library_does),
 		cmocka_unit_test(the_place_is_behind_musl_in_a_static_program),
 		cmocka_unit_test(the_place_is_behind_the_languages_own_libraries),
+		cmocka_unit_test(of_the_kernel_alone_the_place_is_behind_the_scheduler),
 		cmocka_unit_test(places_in_one_function_are_alike),
 		cmocka_unit_test(clones_of_a_function_of_the_kernel_are_alike),
 		cmocka_unit_test(a_wait_is_found_by_its_thread_and_its_middle),

@@ -81,7 +81,8 @@ struct dat_made {
 	size_t instance_count;
 	struct dat_bytes options; /* more of them; freed by dat_make() */
 	const char *symbols, *printk, *names;
-	bool chunk_lies; /* a chunk says that it unpacks to more than there is memory */
+	const char *formats[2]; /* more of them, of ftrace and of sched; NULL = none */
+	bool chunk_lies;	/* a chunk says that it unpacks to more than there is memory */
 };
 
 #define DAT_HEADER_PAGE_8                                           \
@@ -114,13 +115,20 @@ static inline struct dat_bytes dat_contents(const struct dat_made *made, uint32_
 		dat_sized(&to, "type_len : 5 bits\n", 8);
 		break;
 	case 17:
-		dat_num(&to, 0, 4);
+		dat_num(&to, made->formats[0] != NULL, 4);
+		if (made->formats[0])
+			dat_sized(&to, made->formats[0], 8);
 		break;
 	case 18:
-		dat_num(&to, 1, 4);
+		dat_num(&to, made->formats[1] ? 2 : 1, 4);
 		dat_str(&to, "irq");
 		dat_num(&to, 1, 4);
 		dat_sized(&to, MADE_SOFTIRQ, 8);
+		if (!made->formats[1])
+			break;
+		dat_str(&to, "sched");
+		dat_num(&to, 1, 4);
+		dat_sized(&to, made->formats[1], 8);
 		break;
 	case 19:
 		dat_sized(&to, made->symbols ? made->symbols : "", 4);

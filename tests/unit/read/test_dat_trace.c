@@ -13,6 +13,7 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "event/source.h"
+#include "event/stacks.h"
 #include "read/dat_maker.h"
 #include "read/read.h"
 
@@ -599,6 +600,83 @@ static void what_is_not_known_is_refused(void **unused)
 	refuses(18, 'l', -ENOTSUP); /* compression "lone" */
 }
 
+/* ------------------------------------------------------------------ stacks */
+
+#define SWITCH                                                                  \
+	MADE_FORMAT("sched_switch", "8",                                        \
+		    "\tfield:pid_t prev_pid;\toffset:8;\tsize:4;\tsigned:1;\n"  \
+		    "\tfield:pid_t next_pid;\toffset:12;\tsize:4;\tsigned:1;\n" \
+		    "\tfield:long prev_state;\toffset:16;\tsize:8;\tsigned:1;\n")
+#define STACK                                                            \
+	MADE_FORMAT("kernel_stack", "9",                                 \
+		    "\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n" \
+		    "\tfield:unsigned long caller[8];\toffset:16;\tsize:64;\tsigned:0;\n")
+
+static void made_head(struct made_page *page, uint32_t delta, uint32_t words, uint16_t id,
+		      int32_t tid)
+{
+	made_word(page, words, delta);
+	made_body(page, id, 4);
+	made_body(page, (uint32_t)tid, 4);
+}
+
+static void made_switch(struct made_page *page, uint32_t delta, int32_t prev, int32_t next)
+{
+	made_head(page, delta, 6, 8, prev);
+	made_body(page, (uint32_t)prev, 4);
+	made_body(page, (uint32_t)next, 4);
+	made_body(page, 1, 8);
+}
+
+static void made_stack(struct made_page *page, uint32_t delta, int32_t tid, uint64_t address)
+{
+	made_head(page, delta, 6, 9, tid);
+	made_body(page, 1, 8);
+	made_body(page, address, 8);
+}
+
+/* 7 sleeps from 100 on; another instance has an event of the same CPU before the stack is written. */
+static void a_stack_is_of_the_event_before_it_in_its_instance(void **unused)
+{
+	for (int between = 0; between < 2; between++) {
+		struct made_page one = page_made(100, 8, false), two = page_made(110, 8, false);
+		struct dat_made made = usual();
+		const struct stacks *stacks;
+		struct trace *trace;
+
+		made_switch(&one, 0, 7, 8);
+		if (between)
+			made_event(&one, 5, 7, 7, 1);
+		made_stack(&one, 20, 7, 0x1010);
+		made_switch(&one, 100, 8, 7);
+		made_event(&two, 0, 7, 8, 2);
+		made.instances[0] = (struct dat_made_instance){ .page_bytes = MADE_PAGE_BYTES,
+								.name = "",
+								.cpus = { { 0, &one, 1 } },
+								.cpu_count = 1 };
+		made.instances[1] = made.instances[0];
+		made.instances[1].name = "other";
+		made.instances[1].cpus[0].pages = &two;
+		made.instance_count = 2;
+		made.formats[0] = STACK;
+		made.formats[1] = SWITCH;
+		made.symbols = "1000 T do_wait\n2000 T end\n";
+		trace = opened(&made);
+		stacks = trace_facts(trace)->stacks;
+		if (between) {
+			assert_null(stacks);
+		} else {
+			assert_int_equal(stacks->wait_count, 1);
+			assert_int_equal(stacks->waits[0].tid, 7);
+			assert_int_equal(stacks->waits[0].begin_ns, 100);
+			assert_int_equal(stacks->waits[0].end_ns, 220);
+			assert_string_equal(stacks_frame(stacks, 0, 0)->function, "do_wait");
+			assert_int_equal(stacks->stacks[0].place, 0);
+		}
+		trace_close(trace);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -606,6 +684,7 @@ int main(void)
 		cmocka_unit_test(every_variant_gives_the_same_events),
 		cmocka_unit_test(instances_are_merged_and_named),
 		cmocka_unit_test(what_two_instances_tell_happened_once),
+		cmocka_unit_test(a_stack_is_of_the_event_before_it_in_its_instance),
 		cmocka_unit_test(a_seek_leaves_out_what_is_before),
 		cmocka_unit_test(an_offset_is_added),
 		cmocka_unit_test(a_counter_becomes_nanoseconds),

@@ -16,6 +16,7 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "event/source.h"
+#include "event/stacks.h"
 #include "fields/find.h"
 #include "read/read.h"
 
@@ -426,6 +427,115 @@ static void a_text_that_was_cut_is_not_whole(void **unused)
 		"# latency: 0 us, #2/2, CPU#0 | (M:server VP:0, KP:0, SP:0 HP:0 #P:2)\n");
 }
 
+/* ------------------------------------------------------------------ stacks */
+
+#define LINE(pid, cpu, time) "  t-" #pid " [00" #cpu "] d..2. " time ": "
+#define SLEEPS(pid, cpu, time, state)                                                 \
+	LINE(pid, cpu, time)                                                          \
+	"sched_switch: prev_comm=t prev_pid=" #pid " prev_prio=120 prev_state=" state \
+	" ==> next_comm=u next_pid=9 next_prio=120\n"
+#define WAKES(cpu, time, pid) \
+	LINE(9, cpu, time) "sched_waking: comm=t pid=" #pid " prio=120 target_cpu=000\n"
+#define STACK(pid, cpu, time) LINE(pid, cpu, time) "<stack trace>\n => __schedule\n => schedule\n"
+#define USER(pid, cpu, time, address) \
+	LINE(pid, cpu, time) "<user stack trace>\n =>  <" address ">\n => ??\n"
+
+/* "BEGIN-END:FUNCTION,..." of all waits of thread 7, in us. */
+static char *waits_of(const char *text)
+{
+	struct made made;
+	const struct stacks *stacks;
+	char *told = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&told, &bytes);
+
+	make(&made, text, strlen(text));
+	assert_non_null(made.trace);
+	stacks = trace_facts(made.trace)->stacks;
+	for (size_t i = 0; stacks && i < stacks->wait_count; i++) {
+		const struct stack_wait *wait = &stacks->waits[i];
+
+		fprintf(out, "%d@%d-%d%s", wait->tid, (int)(wait->begin_ns / 1000 % 1000000),
+			(int)(wait->end_ns / 1000 % 1000000), wait->is_open ? "+" : "");
+		for (uint32_t k = 0; k < stacks->stacks[wait->stack].count; k++) {
+			const struct stack_frame *frame = stacks_frame(stacks, wait->stack, k);
+
+			fprintf(out, " %s", frame->function ? frame->function : "0x");
+			if (!frame->function)
+				fprintf(out, "%llx", (unsigned long long)frame->offset);
+		}
+		fprintf(out, "%s; ", stacks->stacks[wait->stack].end ? "" : " whole");
+	}
+	fclose(out);
+	unmake(&made);
+	return told;
+}
+
+static const struct {
+	const char *text, *waits;
+} stacked[] = {
+	/* the stack of a sleep; without one, of a preemption, behind another event, of another thread, CPU: none */
+	{ SLEEPS(7, 0, "1.000010", "S") STACK(7, 0, "1.000011") WAKES(1, "1.000030", 7),
+	  "7@10-30 __schedule schedule; " },
+	{ SLEEPS(7, 0, "1.000010", "S") WAKES(1, "1.000030", 7) STACK(9, 1, "1.000031"), "" },
+	{ SLEEPS(7, 0, "1.000010", "R") STACK(7, 0, "1.000011") WAKES(1, "1.000030", 7), "" },
+	{ SLEEPS(7, 0, "1.000010", "X") STACK(7, 0, "1.000011") WAKES(1, "1.000030", 8), "" },
+	{ SLEEPS(7, 0, "1.000010", "S") LINE(7, 0, "1.000011") "nmi_handler: x\n" STACK(
+		  7, 0, "1.000012") WAKES(1, "1.000030", 7),
+	  "" },
+	{ SLEEPS(7, 0, "1.000010", "S") STACK(9, 0, "1.000011") WAKES(1, "1.000030", 7), "" },
+	{ SLEEPS(7, 0, "1.000010", "S") STACK(7, 1, "1.000011") WAKES(1, "1.000030", 7), "" },
+	{ SLEEPS(7, 0, "1.000010", "S") "CPU:0 [LOST 2 EVENTS]\n" STACK(7, 0, "1.000011")
+		  WAKES(1, "1.000030", 7),
+	  "" },
+	/* another CPU wakes it before the stack is written; it is not woken at all */
+	{ SLEEPS(7, 0, "1.000010", "S") WAKES(1, "1.000020", 7) STACK(7, 0, "1.000021"),
+	  "7@10-20 __schedule schedule; " },
+	{ SLEEPS(7, 0, "1.000010", "S") STACK(7, 0, "1.000011") WAKES(1, "1.000030", 8),
+	  "7@10-30+ __schedule schedule; " },
+	/* the program's part, before or behind the kernel's; of the call that the thread is in */
+	{ SLEEPS(7, 0, "1.000010", "S") USER(7, 0, "1.000011", "00007f01") STACK(7, 0, "1.000012")
+		  WAKES(1, "1.000030", 7),
+	  "7@10-30 __schedule schedule 0x7f01; " },
+	{ SLEEPS(7, 0, "1.000010", "S") STACK(7, 0, "1.000011") USER(7, 0, "1.000012", "00007f01")
+		  WAKES(1, "1.000030", 7),
+	  "7@10-30 __schedule schedule 0x7f01; " },
+	{ LINE(7, 0, "1.000001") "sys_enter: NR 0 (3, 0, 0, 0, 0, 0)\n" USER(7, 0, "1.000002",
+									     "00007f01")
+		  SLEEPS(7, 0, "1.000010", "S") STACK(7, 0, "1.000011") WAKES(1, "1.000030", 7),
+	  "7@10-30 __schedule schedule 0x7f01; " },
+	{ LINE(7, 0, "1.000001") "sys_enter: NR 0 (3, 0, 0, 0, 0, 0)\n" USER(7, 0, "1.000002",
+									     "00007f01")
+		  LINE(7, 0, "1.000003") "sys_exit: NR 0 = 0\n" SLEEPS(7, 0, "1.000010", "S")
+			  STACK(7, 0, "1.000011") WAKES(1, "1.000030", 7),
+	  "7@10-30 __schedule schedule; " },
+	{ LINE(7, 0, "1.000001") "sys_enter: NR 0 (3, 0, 0, 0, 0, 0)\n" USER(
+		  7, 0, "1.000002", "00007f01") "CPU:0 [LOST 2 EVENTS]\n" SLEEPS(7, 0, "1.000010",
+										 "S")
+		  STACK(7, 0, "1.000011") WAKES(1, "1.000030", 7),
+	  "7@10-30 __schedule schedule; " },
+	/* a thread of the kernel began there; trace-cmd's own text */
+	{ SLEEPS(7, 0, "1.000010", "S")
+		  STACK(7, 0, "1.000011") " => kthread\n => ret_from_fork+0x12/0x20\n" WAKES(
+			  1, "1.000030", 7),
+	  "7@10-30 __schedule schedule kthread ret_from_fork whole; " },
+	{ SLEEPS(7, 0, "1.000010", "S") LINE(
+		  7, 0,
+		  "1.000011") "kernel_stack:         <stack trace >\n"
+			      "=> schedule (ffffffff81000010)\n=> vfs_read.part.0 (ffffffff81000020)\n" WAKES(
+				      1, "1.000030", 7),
+	  "7@10-30 schedule vfs_read; " },
+};
+
+static void a_stack_is_of_the_sleep_right_before_it(void **unused)
+{
+	for (size_t i = 0; i < sizeof(stacked) / sizeof(stacked[0]); i++) {
+		AUTO_FREE char *told = waits_of(stacked[i].text);
+
+		assert_string_equal(told, stacked[i].waits);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -435,6 +545,7 @@ int main(void)
 		cmocka_unit_test(what_a_kernel_prints_more_of_a_field_does_not_hide_the_others),
 		cmocka_unit_test(a_call_told_by_name_and_by_number_counts_once),
 		cmocka_unit_test(other_known_events_have_their_fields),
+		cmocka_unit_test(a_stack_is_of_the_sleep_right_before_it),
 		cmocka_unit_test(lines_are_put_in_order_of_time),
 		cmocka_unit_test(lost_events_are_a_hole_before_the_next_of_the_cpu),
 		cmocka_unit_test(damage_says_the_line_and_costs_only_that),

@@ -458,9 +458,46 @@ static void an_interrupt_sent_later_is_a_proof(void **unused)
 	told_free(told);
 }
 
+/* ftrace writes the stack of the program that leaves, and the kernel's. */
+static void a_stack_behind_a_switch_is_of_who_leaves(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     " 20 cpu0 switch 7(blocked) 8\n"
+				     " 21 cpu0 by 7 other user_stack ftrace\n"
+				     " 29 cpu0 by 7 other kernel_stack ftrace\n"
+				     " 30 cpu0 by 8 enter write\n"
+				     " 40 cpu0 waking 7\n"
+				     " 60 cpu0 switch 8(blocked) 7\n");
+
+	assert_string_equal(track_of(told, 7), "0 running, 20 blocked, 40 queued/0 - 60");
+	assert_string_equal(cpu_of(told, 0), "0 7, 20 8 - 60");
+	told_free(told);
+}
+
+/* One later shows that it came back unseen, and so does what another tracer calls so. */
+static void a_stack_later_is_a_proof(void **unused)
+{
+	static const char *const texts[] = { " 25 cpu0 by 8 enter write\n"
+					     " 30 cpu0 by 7 other user_stack ftrace\n",
+					     " 30 cpu0 by 7 other user_stack mine\n" };
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		AUTO_FREE char *text = xasprintf("  0 cpu0 switch 0(runnable) 7\n"
+						 " 20 cpu0 switch 7(runnable) 8\n"
+						 "%s 60 cpu0 switch 7(blocked) 8\n",
+						 texts[i]);
+		struct told *told = replayed(text);
+
+		assert_non_null(strstr(track_of(told, 7), "?switch"));
+		told_free(told);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stack_behind_a_switch_is_of_who_leaves),
+		cmocka_unit_test(a_stack_later_is_a_proof),
 		cmocka_unit_test(an_interrupt_sent_in_a_switch_is_of_who_leaves),
 		cmocka_unit_test(an_interrupt_sent_later_is_a_proof),
 		cmocka_unit_test(a_thread_first_seen_being_woken_was_blocked_since_the_start),
