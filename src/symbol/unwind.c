@@ -181,6 +181,21 @@ static bool unwind_read(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *out_word, vo
 	return true;
 }
 
+/* Those that are known, each run of them. */
+static bool unwind_set_known(Dwfl_Thread *thread, const Dwarf_Word *regs, size_t count,
+			     uint64_t absent)
+{
+	for (size_t i = 0, end; i < count; i = end) {
+		for (end = i; end < count && !(absent >> end & 1); end++)
+			;
+		if (end > i &&
+		    !dwfl_thread_state_registers(thread, (int)i, (unsigned int)(end - i), regs + i))
+			return false;
+		end += end == i;
+	}
+	return true;
+}
+
 static bool unwind_set_registers(Dwfl_Thread *thread, void *context)
 {
 	const struct unwinder *unwinder = context;
@@ -193,7 +208,7 @@ static bool unwind_set_registers(Dwfl_Thread *thread, void *context)
 	count--; /* the program counter has no number there */
 	dwfl_thread_state_register_pc(thread, regs[count]);
 #endif
-	return dwfl_thread_state_registers(thread, 0, (unsigned int)count, regs);
+	return unwind_set_known(thread, regs, count, unwinder->start.absent);
 }
 
 static const Dwfl_Thread_Callbacks thread_callbacks = {
@@ -457,13 +472,17 @@ static bool unwind_clone(const struct unwinder *unwinder, uint64_t pc, uint64_t 
 #if defined(__x86_64__)
 	static const char *const names[] = { "clone", "__clone", "clone3", "__clone3" };
 	Dwfl_Module *module = dwfl_addrmodule(unwinder->dwfl, pc);
-	const char *name = module ? dwfl_module_addrname(module, pc) : NULL;
+	const char *name;
 	bool is_clone = false;
 
+	/* A name takes long to find. */
+	if (!module || unwinder->is_32 || unwinder->start.stack_bytes < sizeof(*out_return) ||
+	    unwind_has_table(module, pc))
+		return false;
+	name = dwfl_module_addrname(module, pc);
 	for (size_t i = 0; name && i < ARRAY_LEN(names); i++)
 		is_clone |= strcmp(name, names[i]) == 0;
-	if (!is_clone || unwinder->is_32 || unwinder->start.stack_bytes < sizeof(*out_return) ||
-	    unwind_has_table(module, pc))
+	if (!is_clone)
 		return false;
 	memcpy(out_return, unwinder->start.stack, sizeof(*out_return));
 	return unwind_map_of(unwinder, *out_return - 1) != UNWIND_NO_MAP; /* else it is the child */
