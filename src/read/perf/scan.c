@@ -251,7 +251,7 @@ static void perf_scan_take_other(struct perf_scan *scan, const struct perf_recor
 	} else {
 		perf_dump_take(scan, record, attr);
 		if (scan->wants_stacks)
-			perf_stacks_take(scan, record, attr, where);
+			perf_stacks_take(scan, record, attr, where, 0);
 	}
 }
 
@@ -329,6 +329,7 @@ static void kernel_record(struct perf_scan *scan, const struct perf_record *reco
 {
 	const struct perf_attr *attr = NULL;
 	struct perf_where where = { 0 };
+	const uint64_t number = (uint64_t)place.part << PERF_PLACE_SHIFT | place.offset;
 
 	if (!perf_scan_where(&scan->file->attrs, record, &attr, &where)) {
 		perf_scan_take_other(scan, record, attr, &where, &place);
@@ -337,13 +338,11 @@ static void kernel_record(struct perf_scan *scan, const struct perf_record *reco
 	perf_scan_need_cpu(scan, where.cpu);
 	scan->unplaced += record->type == PERF_SAMPLE && !where.has_cpu;
 	if (record->type == PERF_LOST)
-		perf_scan_note_hole(scan, record,
-				    (uint64_t)place.part << PERF_PLACE_SHIFT | place.offset,
-				    &where);
+		perf_scan_note_hole(scan, record, number, &where);
 	else if (record->type == PERF_COMM)
 		perf_dump_live(scan, record, attr, where.time_ns);
 	if (scan->wants_stacks)
-		perf_stacks_take(scan, record, attr, &where);
+		perf_stacks_take(scan, record, attr, &where, number);
 	add_record(scan, place, &where);
 	count_record(scan, record, &where);
 }
