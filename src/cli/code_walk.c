@@ -36,6 +36,7 @@ struct code_walk {
 	size_t map_count;
 	struct unwind_map *unwind_maps; /* owned; of the same numbers */
 	const char **whys;		/* owned; the same */
+	bool has_files;			/* at least one */
 	struct unwinder *unwinder;	/* owned */
 };
 
@@ -132,6 +133,7 @@ static void enter(void *context, const struct walk_map *maps, size_t count)
 	leave(walk);
 	walk->maps = maps;
 	walk->map_count = count;
+	walk->has_files = false;
 	walk->unwind_maps = xrealloc(walk->unwind_maps, count + 1, sizeof(*walk->unwind_maps));
 	walk->whys = xrealloc(walk->whys, count + 1, sizeof(*walk->whys));
 	for (size_t i = 0; i < count; i++) {
@@ -142,6 +144,7 @@ static void enter(void *context, const struct walk_map *maps, size_t count)
 		if (bytes)
 			file = file_of(walk, &maps[i]);
 		walk->whys[i] = file->why;
+		walk->has_files |= file->fd >= 0;
 		walk->unwind_maps[i] = (struct unwind_map){ .start = maps[i].start,
 							    .bytes = bytes,
 							    .offset = maps[i].offset,
@@ -153,6 +156,16 @@ static void enter(void *context, const struct walk_map *maps, size_t count)
 
 /* ------------------------------------------------------------------ copies */
 
+/* Of the map that has the address: why its file is of no use. */
+static const char *why_at(const struct code_walk *walk, uint64_t pc)
+{
+	for (size_t i = 0; i < walk->map_count; i++) {
+		if (pc - walk->maps[i].start < walk->maps[i].bytes && walk->whys[i])
+			return walk->whys[i];
+	}
+	return END_GONE;
+}
+
 /* Why it cannot be walked; NULL = it can. */
 static const char *why_no_walk(const struct code_walk *walk, const struct walk_dump *dump)
 {
@@ -160,6 +173,10 @@ static const char *why_no_walk(const struct code_walk *walk, const struct walk_d
 		return END_KIND;
 	if (!walk->map_count)
 		return END_MAPS;
+	if (!walk->has_files)
+		return why_at(walk, dump->regs[dump->reg_count - 1]);
+	if (dump->reg_count != unwinder_reg_count(walk->unwinder))
+		return END_32;
 	return NULL;
 }
 

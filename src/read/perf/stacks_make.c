@@ -353,12 +353,11 @@ static bool walk_job(struct walk *walk, const struct job *job)
 	found_count = walk->walker->walk(walk->walker->context, &dump, found, &end);
 	(void)take_work(walk, WORK_COPY + found_count);
 	count = chain_frames(making, chain, job->time_ns, frames);
-	for (size_t i = 0; i < found_count && i < WALK_FRAMES_MAX; i++) {
-		uint32_t map = found[i].map;
-
-		frames[count++] = user_frame(
-			making, map < walk->list.count ? walk->list.items[map] : NULL, found[i].pc);
-	}
+	for (size_t i = 0; i < found_count && i < WALK_FRAMES_MAX; i++)
+		frames[count++] =
+			found[i].map < walk->list.count
+				? user_frame(making, walk->list.items[found[i].map], found[i].pc)
+				: user_frame_at(making, chain->tgid, job->time_ns, found[i].pc);
 	if (!found_count)
 		frames[count++] = user_frame_at(making, chain->tgid, job->time_ns, chain->copy.pc);
 	map_put(&making->stacks->made, job->key,
