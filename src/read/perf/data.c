@@ -214,7 +214,7 @@ static void perf_data_walk_stacks(struct trace *trace, const struct stack_walker
 	why = xasprintf("%llu of %llu copies of stacks were not unwound: there are too many, and "
 			"those of most time come first",
 			(unsigned long long)walked.left, (unsigned long long)walked.count);
-	perf_data_add_missing(&trace->facts, "callers", why);
+	perf_data_add_missing(&trace->facts, "some callers", why);
 }
 
 static const struct trace_ops perf_data_ops = {

@@ -29,11 +29,11 @@
  * So much is done for one trace: a frame is one, a file that a process had mapped as many as reading its tables takes. It
  * is 10 to 20 s; by a clock the same trace would not always give the same report.
  */
-#define WORK_MAX   UINT64_C(4000000)
-#define WORK_COPY  4u
-#define WORK_MAP   8u
-#define COPIES_MAX 200000u
-#define USUAL_NS   UINT64_C(1000000) /* that a sample stands for where that is not known */
+#define WORK_MAX     UINT64_C(4000000)
+#define WORK_COPY    4u
+#define WORK_MAP     16u
+#define ROUND_COPIES 16384u	       /* they are no more work than all, of one process */
+#define USUAL_NS     UINT64_C(1000000) /* that a sample stands for where that is not known */
 
 #define END_CHAIN   "perf's call chain does not tell whether it is whole"
 #define END_COPY    "perf's copy of the stack is not unwound here"
@@ -365,6 +365,18 @@ static bool walk_job(struct walk *walk, const struct job *job)
 	return true;
 }
 
+/* In the order of processes. Returns how many were walked. */
+static size_t walk_round(struct walk *walk, struct job *jobs, size_t count)
+{
+	size_t walked = 0;
+
+	qsort(jobs, count, sizeof(*jobs), compare_places);
+	for (size_t i = 0; i < count; i++)
+		walked += walk_job(walk, &jobs[i]);
+	return walked;
+}
+
+/* Those with most time first, in rounds: where there are too many, the others are left out. */
 static void walk_copies(struct making *making, const struct stack_walker *walker,
 			struct perf_walked *out_walked)
 {
@@ -374,16 +386,15 @@ static void walk_copies(struct making *making, const struct stack_walker *walker
 	*walk = (struct walk){ .making = making, .walker = walker, .tgid = -1, .work = WORK_MAX };
 	jobs.sample_ns = making->to->sampling.period_ns ? making->to->sampling.period_ns : USUAL_NS;
 	each_told(making, add_job, &jobs);
-	out_walked->count = jobs.count;
-	if (jobs.count > COPIES_MAX) {
+	out_walked->count = out_walked->left = jobs.count;
+	if (jobs.count > ROUND_COPIES)
 		qsort(jobs.items, jobs.count, sizeof(*jobs.items), compare_weights);
-		jobs.count = COPIES_MAX;
+	for (size_t from = 0; from < jobs.count && walk->work; from += ROUND_COPIES) {
+		size_t left = jobs.count - from;
+
+		out_walked->left -= walk_round(walk, jobs.items + from,
+					       left < ROUND_COPIES ? left : ROUND_COPIES);
 	}
-	if (jobs.count)
-		qsort(jobs.items, jobs.count, sizeof(*jobs.items), compare_places);
-	out_walked->left = out_walked->count;
-	for (size_t i = 0; i < jobs.count; i++)
-		out_walked->left -= walk_job(walk, &jobs.items[i]);
 	map_fini(&jobs.by_key);
 	free(jobs.items);
 	free(walk);

@@ -20,10 +20,12 @@
 #define ALL_REGS UINT64_C(0xff0fff) /* of x86-64: what perf asks for */
 #define IP_BIT	 8
 #define SP_BIT	 7
+#define HIGH_SP	 20000
 
 /* What the walker was told, and what it tells. */
 struct seen {
 	size_t entered, walked;
+	size_t high; /* of these that have their stack at HIGH_SP or above */
 	struct walk_map maps[4];
 	size_t map_count;
 	struct walk_dump dump;
@@ -48,6 +50,7 @@ static size_t walk(void *context, const struct walk_dump *dump, struct walk_fram
 	struct seen *seen = context;
 
 	seen->walked++;
+	seen->high += dump->stack_at >= HIGH_SP;
 	seen->dump = *dump;
 	if (dump->stack_bytes) {
 		seen->first = dump->stack[0];
@@ -236,7 +239,7 @@ static void what_a_walker_tells_becomes_the_stack(void **unused)
 	assert_int_equal(trace_facts(trace)->stacks->sample_count, 1);
 	assert_int_equal(trace_facts(trace)->stacks->wait_count, 4);
 	for (size_t i = 0; i < trace_facts(trace)->missing_count; i++)
-		assert_string_not_equal(trace_facts(trace)->missing[i].what, "callers");
+		assert_string_not_equal(trace_facts(trace)->missing[i].what, "some callers");
 	trace_close(trace);
 	made_fini(&made);
 }
@@ -270,6 +273,7 @@ static void too_many_copies_are_left_out_and_counted(void **unused)
 	struct made made;
 	size_t data = begin_copies(&made, 1 << IP_BIT | 1 << SP_BIT, 2, false);
 	const char *why = NULL;
+	uint64_t ns = 1000;
 	struct trace *trace;
 	unsigned int left = 0, all = 0;
 
@@ -280,18 +284,20 @@ static void too_many_copies_are_left_out_and_counted(void **unused)
 	made.copy.used = 8;
 	for (int i = 0; i < count; i++) {
 		made.copy.regs[SP_BIT] = (uint64_t)i;
-		put_switch(&made, 1000 + 10 * (uint64_t)i, 0, 7, 0);
+		put_switch(&made, ns, 0, 7, 0);
+		ns += i < HIGH_SP ? 10 : 1000;
 	}
 	trace = end_copies(&made, data);
 	walk_all(trace, &seen);
 	for (size_t i = 0; i < trace_facts(trace)->missing_count; i++) {
-		if (strcmp(trace_facts(trace)->missing[i].what, "callers") == 0)
+		if (strcmp(trace_facts(trace)->missing[i].what, "some callers") == 0)
 			why = trace_facts(trace)->missing[i].why;
 	}
 	assert_non_null(why);
 	assert_int_equal(sscanf(why, "%u of %u", &left, &all), 2);
 	assert_int_equal(all, count);
 	assert_true(left && left + seen.walked == (size_t)count);
+	assert_int_equal(seen.high, count - HIGH_SP - 1); /* the last is open, and has no time */
 	assert_int_equal(trace_facts(trace)->stacks->wait_count, count);
 	trace_close(trace);
 	made_fini(&made);
