@@ -443,6 +443,7 @@ void perf_stacks_end(struct perf_scan *scan)
 {
 	struct perf_stacks *stacks = scan->stacks;
 	struct facts *facts = scan->file->facts;
+	struct perf_walked ignored;
 
 	if (!stacks->moment_count || !stacks->chain_count)
 		return;
@@ -450,7 +451,7 @@ void perf_stacks_end(struct perf_scan *scan)
 	facts->stacks_of_others = true;
 	perf_maps_sort(&stacks->maps);
 	qsort(stacks->moments, stacks->moment_count, sizeof(*stacks->moments), compare_moments);
-	make_all(scan, NULL, NULL);
+	make_all(scan, NULL, &ignored); /* nothing is walked */
 }
 
 void perf_stacks_walk(struct perf_scan *scan, const struct stack_walker *walker,
