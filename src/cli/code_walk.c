@@ -16,7 +16,7 @@
 
 #define OPEN_MAX  256u /* files that are kept open from one process to the next */
 #define VDSO	  "[vdso]"
-#define END_BUILD "the build of its file was not recorded (perf record --buildid-all)"
+#define END_BUILD "the build of its file was not recorded (perf record --buildid-mmap)"
 #define END_OTHER "its file here is another build than the recorded one"
 #define END_GONE  "its file is missing"
 #define END_MAPS  "it is not known which files its process had mapped"
