@@ -18,6 +18,7 @@
 #include "symbol/die_name.h"
 #include "symbol/extents.h"
 #include "symbol/inlined.h"
+#include "symbol/symbol_spans.h"
 #include "symbol/units.h"
 #include "symbol/unwind_int.h"
 
@@ -626,6 +627,7 @@ struct unwind_names *unwind_names_new(int fd, const char *path)
 	if (dwfl_module_info(names->module, &data, NULL, NULL, NULL, NULL, NULL, NULL))
 		*data = names; /* for find_debug() */
 	names->units = units_new(names->module);
+	names->spans = symbol_spans_new(names->module);
 	return names;
 }
 
@@ -671,8 +673,7 @@ static void unwind_symbol(struct unwind_names *names, uint64_t pc, struct unwind
 {
 	GElf_Off offset = 0;
 	GElf_Sym symbol;
-	const char *name =
-		dwfl_module_addrinfo(names->module, pc, &offset, &symbol, NULL, NULL, NULL);
+	const char *name = symbol_spans_find(names->spans, pc, &offset, &symbol);
 	int type = name ? GELF_ST_TYPE(symbol.st_info) : STT_NOTYPE;
 	uint64_t entry;
 
@@ -784,6 +785,7 @@ void unwind_names_free(struct unwind_names *names)
 	variables_free(names->variables);
 	extents_free(names->extents);
 	units_free(names->units);
+	symbol_spans_free(names->spans);
 	dwfl_end(names->dwfl); /* NULL is fine */
 	for (size_t i = 0; i <= UNWIND_INLINED_MAX; i++)
 		demangled_fini(&names->demangled[i]);
