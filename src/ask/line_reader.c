@@ -180,6 +180,8 @@ static int reader_open_trace(struct line_reader *reader, const char *path, struc
 		.memory = print_memory_new(reader->printer),
 	};
 	reader->comms = comms_new(setup.facts);
+	if (reader->choice->code && setup.facts->stacks_of_others)
+		reader->choice->code(reader->trace);
 	trace_keep_records(reader->trace, true);
 	return 0;
 }

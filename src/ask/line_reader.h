@@ -24,6 +24,7 @@
 struct err;
 struct facts;
 struct line_reader;
+struct trace;
 
 /* Which events. Views; must live as long as the reader. */
 struct line_choice {
@@ -34,6 +35,8 @@ struct line_choice {
 	bool children;	  /* and the threads that these make from then on */
 	const char *cpus; /* "0,2-5"; NULL = all */
 	bool state;	  /* lines have the control-flow stack of their thread */
+	/* Called once as that of struct load_opts (ask/loaded.h); NULL: code that another tracer left has no names. */
+	void (*code)(struct trace *trace);
 };
 
 int line_reader_open(const char *path, const struct line_choice *choice,

@@ -257,7 +257,7 @@ int loaded_open(const char *path, const struct load_opts *opts, struct loaded *o
 	if (rc == 0) {
 		loaded.facts = trace_facts(loaded.trace);
 		if (opts->code && loaded.facts->stacks_of_others)
-			opts->code(loaded.facts->stacks);
+			opts->code(loaded.trace);
 		rc = load_timeline(&job, path, &local);
 	}
 	if (opts->over)

@@ -16,7 +16,6 @@
 
 struct err;
 struct facts;
-struct stacks;
 struct timeline;
 struct trace;
 
@@ -51,10 +50,10 @@ struct load_opts {
 	/* Called once that is over, whether or not it was called before. May be NULL. */
 	void (*over)(void *context);
 	/*
-	 * Called once for code that another tracer left as addresses in files: give it names. May be NULL; names are looked up with
-	 * libdw, so only where the process is nothing but a reader.
+	 * Called once for code that another tracer left as addresses in files, or as copies of stacks: give it names. May be NULL; they
+	 * are looked up with libdw, so only where the process is nothing but a reader.
 	 */
-	void (*code)(struct stacks *stacks);
+	void (*code)(struct trace *trace);
 	void *context;
 };
 

@@ -135,8 +135,6 @@ static int list(struct line_reader *reader, const struct list_cmd *cmd, struct e
 			return err_set(err, -ENODATA,
 				       "the trace has no stacks of waits; record without "
 				       "--stack-min off");
-		if (line_reader_facts(reader)->stacks_of_others)
-			code_names_add(line_reader_facts(reader)->stacks);
 	}
 	if (cmd->count_by)
 		return list_count(reader, cmd->count_by, cmd->top ? cmd->top : DEFAULT_TOP,
@@ -225,6 +223,7 @@ static int run_list(int argc, char **argv)
 	choice.children = cmd.children;
 	choice.cpus = cmd.cpus;
 	choice.state = cmd.state;
+	choice.code = cmd.stack ? code_names_add : NULL;
 	(void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is the end, not an accident */
 	status = run_choice(&cmd, &choice, argc > first ? argv[first] : DEFAULT_TRACE);
 	free(cmd.follow.pids);

@@ -6,7 +6,9 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "cli/code_walk.h"
 #include "event/stacks.h"
+#include "read/read.h"
 #include "symbol/unwind.h"
 
 /* It was left as an offset in a file. */
@@ -62,11 +64,15 @@ static void name_file(struct stacks *stacks, const size_t *numbers, size_t count
 	mem_close_fd(&fd);
 }
 
-void code_names_add(struct stacks *stacks)
+void code_names_add(struct trace *trace)
 {
+	struct stacks *stacks = trace_stacks(trace);
 	AUTO_FREE size_t *numbers = NULL;
 	size_t count = 0, from = 0;
 
+	if (!stacks)
+		return;
+	code_walk(trace);
 	numbers = xcalloc(stacks->frame_count + 1, sizeof(*numbers));
 	for (size_t i = 0; i < stacks->frame_count; i++) {
 		if (wants_name(&stacks->frames[i]))

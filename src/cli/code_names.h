@@ -7,8 +7,9 @@
 #ifndef CLI_CODE_NAMES_H
 #define CLI_CODE_NAMES_H
 
-struct stacks;
+struct trace;
 
-void code_names_add(struct stacks *stacks);
+/* Copies of stacks are walked before (code_walk.h). */
+void code_names_add(struct trace *trace);
 
 #endif

@@ -109,6 +109,17 @@ const struct facts *trace_facts(const struct trace *trace)
 	return &trace->facts;
 }
 
+struct stacks *trace_stacks(struct trace *trace)
+{
+	return trace->facts.stacks;
+}
+
+void trace_walk_stacks(struct trace *trace, const struct stack_walker *walker)
+{
+	if (trace->ops->walk_stacks)
+		trace->ops->walk_stacks(trace, walker);
+}
+
 void trace_note_damage(struct trace *trace, const char *text)
 {
 	facts_note_damage(&trace->facts, "%s", text);

@@ -23,6 +23,8 @@ struct event;
 struct facts;
 struct formats;
 struct source;
+struct stack_walker;
+struct stacks;
 struct trace;
 
 /*
@@ -58,6 +60,15 @@ struct source *trace_source(struct trace *trace);
 
 /* What is known beside the events. Owned by the trace. */
 const struct facts *trace_facts(const struct trace *trace);
+
+/* The stacks among these, to be named by who can; NULL = there are none. */
+struct stacks *trace_stacks(struct trace *trace);
+
+/*
+ * Where the trace has copies of stacks, let 'walker' tell the calls in them: the stacks are made anew. How many it could not is
+ * in the facts then.
+ */
+void trace_walk_stacks(struct trace *trace, const struct stack_walker *walker);
 
 /* Note damage that is known from elsewhere, once: it is in trace_facts() then. */
 void trace_note_damage(struct trace *trace, const char *text);

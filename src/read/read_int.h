@@ -12,6 +12,7 @@
 struct err;
 struct merge;
 struct source;
+struct stack_walker;
 struct trace;
 struct trace_meaning;
 
@@ -29,6 +30,8 @@ struct trace_ops {
 	void (*meaning)(const struct trace *trace, struct trace_meaning *out_meaning);
 	int (*find_place)(struct trace *trace, uint32_t cpu, uint64_t place, uint64_t *out_ns,
 			  struct err *err);
+	/* May be NULL: it has no copies of stacks. */
+	void (*walk_stacks)(struct trace *trace, const struct stack_walker *walker);
 	void (*close)(struct trace *trace);
 };
 

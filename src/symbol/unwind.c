@@ -18,6 +18,7 @@
 #include "symbol/die_name.h"
 #include "symbol/extents.h"
 #include "symbol/inlined.h"
+#include "symbol/symbol_spans.h"
 #include "symbol/units.h"
 #include "symbol/unwind_int.h"
 
@@ -181,6 +182,21 @@ static bool unwind_read(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *out_word, vo
 	return true;
 }
 
+/* Those that are known, each run of them. */
+static bool unwind_set_known(Dwfl_Thread *thread, const Dwarf_Word *regs, size_t count,
+			     uint64_t absent)
+{
+	for (size_t i = 0, end; i < count; i = end) {
+		for (end = i; end < count && !(absent >> end & 1); end++)
+			;
+		if (end > i &&
+		    !dwfl_thread_state_registers(thread, (int)i, (unsigned int)(end - i), regs + i))
+			return false;
+		end += end == i;
+	}
+	return true;
+}
+
 static bool unwind_set_registers(Dwfl_Thread *thread, void *context)
 {
 	const struct unwinder *unwinder = context;
@@ -193,7 +209,7 @@ static bool unwind_set_registers(Dwfl_Thread *thread, void *context)
 	count--; /* the program counter has no number there */
 	dwfl_thread_state_register_pc(thread, regs[count]);
 #endif
-	return dwfl_thread_state_registers(thread, 0, (unsigned int)count, regs);
+	return unwind_set_known(thread, regs, count, unwinder->start.absent);
 }
 
 static const Dwfl_Thread_Callbacks thread_callbacks = {
@@ -457,13 +473,17 @@ static bool unwind_clone(const struct unwinder *unwinder, uint64_t pc, uint64_t 
 #if defined(__x86_64__)
 	static const char *const names[] = { "clone", "__clone", "clone3", "__clone3" };
 	Dwfl_Module *module = dwfl_addrmodule(unwinder->dwfl, pc);
-	const char *name = module ? dwfl_module_addrname(module, pc) : NULL;
+	const char *name;
 	bool is_clone = false;
 
+	/* A name takes long to find. */
+	if (!module || unwinder->is_32 || unwinder->start.stack_bytes < sizeof(*out_return) ||
+	    unwind_has_table(module, pc))
+		return false;
+	name = dwfl_module_addrname(module, pc);
 	for (size_t i = 0; name && i < ARRAY_LEN(names); i++)
 		is_clone |= strcmp(name, names[i]) == 0;
-	if (!is_clone || unwinder->is_32 || unwinder->start.stack_bytes < sizeof(*out_return) ||
-	    unwind_has_table(module, pc))
+	if (!is_clone)
 		return false;
 	memcpy(out_return, unwinder->start.stack, sizeof(*out_return));
 	return unwind_map_of(unwinder, *out_return - 1) != UNWIND_NO_MAP; /* else it is the child */
@@ -607,6 +627,7 @@ struct unwind_names *unwind_names_new(int fd, const char *path)
 	if (dwfl_module_info(names->module, &data, NULL, NULL, NULL, NULL, NULL, NULL))
 		*data = names; /* for find_debug() */
 	names->units = units_new(names->module);
+	names->spans = symbol_spans_new(names->module);
 	return names;
 }
 
@@ -652,8 +673,7 @@ static void unwind_symbol(struct unwind_names *names, uint64_t pc, struct unwind
 {
 	GElf_Off offset = 0;
 	GElf_Sym symbol;
-	const char *name =
-		dwfl_module_addrinfo(names->module, pc, &offset, &symbol, NULL, NULL, NULL);
+	const char *name = symbol_spans_find(names->spans, pc, &offset, &symbol);
 	int type = name ? GELF_ST_TYPE(symbol.st_info) : STT_NOTYPE;
 	uint64_t entry;
 
@@ -765,6 +785,7 @@ void unwind_names_free(struct unwind_names *names)
 	variables_free(names->variables);
 	extents_free(names->extents);
 	units_free(names->units);
+	symbol_spans_free(names->spans);
 	dwfl_end(names->dwfl); /* NULL is fine */
 	for (size_t i = 0; i <= UNWIND_INLINED_MAX; i++)
 		demangled_fini(&names->demangled[i]);

@@ -34,6 +34,7 @@ struct unwind_start {
 	const uint8_t *stack; /* a copy of what was at ... */
 	uint64_t stack_at;
 	size_t stack_bytes;
+	uint64_t absent; /* bit = number of a register that is not known */
 };
 
 struct unwind_frame {

@@ -15,6 +15,7 @@
 #define UNWIND_BUILD_ID_MAX 64
 
 struct extents;
+struct symbol_spans;
 struct units;
 struct variables;
 
@@ -28,6 +29,7 @@ struct unwind_names {
 	struct extents *extents; /* owned; NULL = nobody has asked yet, or the file has none */
 	bool has_asked_extents;
 	struct units *units;	     /* owned */
+	struct symbol_spans *spans;  /* owned */
 	struct variables *variables; /* owned; NULL = nobody has asked yet */
 };
 

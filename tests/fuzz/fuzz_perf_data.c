@@ -4,7 +4,8 @@
  * A folder is FOLDER, the number of bytes of its "data" in two bytes, these, and data.0.
  *
  * Read with and without records, which must give the same events, and from the middle. Records
- * are printed, too: the formats of perf's own are made by the reader.
+ * are printed, too: the formats of perf's own are made by the reader. Copies of stacks are walked
+ * by what takes each word for a call.
  */
 #include <stdint.h>
 
@@ -13,10 +14,12 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "event/source.h"
+#include "event/stacks.h"
 #include "fuzz_dir.h"
 #include "fuzz_trace.h"
 #include "fields/print.h"
 #include "read/read.h"
+#include "read/stack_walk.h"
 #include "fields/value.h"
 
 #define MAX_PRINTED 500
@@ -59,6 +62,56 @@ static void print_some(struct trace *trace)
 	printer_free((struct printer *)context.printer);
 }
 
+/* What was mapped: how many, and the sum of what was told of them. */
+struct walked {
+	size_t count;
+	uint64_t sum;
+};
+
+static void enter(void *context, const struct walk_map *maps, size_t count)
+{
+	struct walked *walked = context;
+
+	walked->count = count;
+	for (size_t i = 0; i < count; i++) {
+		walked->sum += strlen(maps[i].path) + maps[i].start;
+		if (maps[i].build_id)
+			walked->sum += strlen(maps[i].build_id);
+	}
+}
+
+static size_t walk(void *context, const struct walk_dump *dump, struct walk_frame *out_frames,
+		   const char **out_end)
+{
+	const struct walked *walked = context;
+	size_t count = dump->stack_bytes / 8;
+
+	if (dump->machine == WALK_OTHER || !dump->reg_count || dump->reg_count > WALK_REGS_MAX)
+		abort();
+	count = count < WALK_FRAMES_MAX ? count : WALK_FRAMES_MAX;
+	for (size_t i = 0; i < count; i++) {
+		memcpy(&out_frames[i].pc, dump->stack + 8 * i, 8);
+		out_frames[i].map = i % 3 ? (uint32_t)(i % (walked->count + 1)) : WALK_NO_MAP;
+	}
+	*out_end = count % 2 ? "odd" : NULL;
+	return count;
+}
+
+/* Each wait and sample has a stack of frames that are there. */
+static void check_stacks(struct trace *trace)
+{
+	const struct stacks *stacks = trace_stacks(trace);
+
+	for (size_t i = 0; stacks && i < stacks->wait_count; i++) {
+		if (stacks->waits[i].stack >= stacks->stack_count)
+			abort();
+	}
+	for (size_t i = 0; stacks && i < stacks->sample_count; i++) {
+		if (stacks->samples[i].stack >= stacks->stack_count)
+			abort();
+	}
+}
+
 /* The trace of an input. Its path is valid until the next call. */
 static const char *put_trace(const uint8_t *data, size_t bytes)
 {
@@ -88,6 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	struct seen plain;
 	struct trace *trace;
 	struct err err = { 0 };
+	struct walked walked = { 0 };
 	uint64_t middle;
 
 	if (read_open(put_trace(data, bytes), &trace, &err) < 0) {
@@ -99,6 +153,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	middle = trace_facts(trace)->first_ns / 2 + plain.last_ns / 2;
 	(void)source_seek(trace_source(trace), middle, &err);
 	print_some(trace);
+	check_stacks(trace);
+	trace_walk_stacks(trace, &(struct stack_walker){ enter, walk, &walked });
+	check_stacks(trace);
 	trace_close(trace);
 	return 0;
 }

@@ -4,7 +4,8 @@
 Recorded live, one file for each CPU: perf script must print as many events of each name, at the same
 times, of the same threads and CPUs, with the same text. Then files of the folder are taken away,
 cut and replaced: what is left must be read, and the damage named with its file and place.
-Call chains of a usual file are code with names, as long as the program is the one that was recorded.
+Call chains of a usual file are code with names, and copies of stacks are unwound, as long as the program is
+the one that was recorded.
 """
 import collections
 import json
@@ -144,8 +145,8 @@ int main(void) { for (int i = 0; i < 4; i++) { wait_here(); work_here(20000000);
 """
 
 
-def build(path, code):
-    subprocess.run(["gcc", "-O1", "-fno-omit-frame-pointer", "-o", path, "-x", "c", "-"], input=code, text=True, check=True)
+def build(path, code, frames="-fno-omit-frame-pointer"):
+    subprocess.run(["gcc", "-O1", frames, "-o", path, "-x", "c", "-"], input=code, text=True, check=True)
 
 
 def functions(*options):
@@ -168,6 +169,65 @@ def check_code(tap):
     tap.ok(work and "work_here" not in work and "main" not in work, "another build names nothing", work)
 
 
+# No frame pointers: only the tables tell who called.
+COPIED = r"""
+#include <poll.h>
+#include <string.h>
+static volatile long sink;
+__attribute__((noinline)) long wait_here(long n) { char room[200]; memset(room, (int)n, sizeof(room)); poll(0, 0, 60);
+	return sink += room[n & 63]; }
+__attribute__((noinline)) long middle(long n) { volatile char room[64 + n]; room[n] = 1; return wait_here(n) + room[n]; }
+__attribute__((noinline)) long work_here(long n) { for (long i = 0; i < n; i++) sink += i; return sink + 1; }
+__attribute__((noinline)) long outer(long n) { return middle(n) + work_here(20000000) + 1; }
+int main(void) { long sum = 0; for (int i = 0; i < 4; i++) sum += outer(i); return sum == 3; }
+"""
+CALLS = ["wait_here", "middle", "outer", "main", "_start"]
+
+
+def stacks_of(comm):
+    """Of its switches: functions that are no library's, innermost first, and why the stack ends there ("" = it is whole)."""
+    done = kernel.holdup("list", "--stack", "--filter", "sched_switch and prev_comm == %s" % comm, "copied.data")
+    stacks = []
+    for line in done.stdout.splitlines():
+        frame = re.match(r" {30,}(?:> )?(\S.*)$", line)
+        if not frame:
+            stacks.append(([], [""]))
+        elif frame.group(1).startswith("... ("):
+            stacks[-1][1][0] = frame.group(1)
+        else:
+            stacks[-1][0].append(frame.group(1))
+    return stacks
+
+
+def waits_in(stacks, text):
+    return [(frames, why[0]) for frames, why in stacks if any(text in frame for frame in frames)]
+
+
+def check_copies(tap):
+    """Copies of stacks (--call-graph dwarf), packed or not."""
+    program = os.path.join(os.getcwd(), "perf-copied")
+    build(program, COPIED, "-fomit-frame-pointer")
+    for packed in [], ["-z"]:
+        what = "copies of stacks" + (", packed" if packed else "")
+        with kernel.spinners():
+            subprocess.run(["perf", "record", "-q", *packed, "--buildid-mmap", "--call-graph", "dwarf,4096", "-a", "-k", "CLOCK_MONOTONIC",
+                            "-m", "16M", "-o", "copied.data", "-e", "sched:sched_switch", "-e", "cpu-clock/freq=199/", "--", program],
+                           capture_output=True, timeout=60, check=True)
+        waits = waits_in(stacks_of("perf-copied"), "wait_here")
+        calls = [[frame.split()[0] for frame in frames if "perf-copied)" in frame] for frames, _ in waits]
+        tap.ok(len(waits) >= 3 and all(call == CALLS for call in calls) and not any(why for _, why in waits),
+               what + " tell all calls, from the wait to the beginning", waits)
+    done = kernel.holdup("hot", "--json", "--comm", "perf-copied", "copied.data")
+    rows = {row["function"]: row for row in json.loads(done.stdout)["functions"]} if done.stdout else {}
+    tap.ok("work_here" in rows and rows["outer"]["total_ns"] >= rows["work_here"]["total_ns"] >= 0.8 * rows["main"]["total_ns"],
+           "work in them counts for who called", rows, done.stderr)
+    build(program, "int main(void) { return 0; }")
+    stacks = stacks_of("perf-copied")
+    waits = waits_in(stacks, "perf-copied+0x")
+    tap.ok(waits and all("another build" in why and "perf-copied+0x" in frames[-1] for frames, why in waits) and
+           not waits_in(stacks, "perf-copied)"), "into another build they end, and say why", waits)
+
+
 class Tap(kernel.Tap):
     def check(self, name, good, *details):  # as perf_data calls it
         return self.ok(good, name, *details)
@@ -186,6 +246,7 @@ def main():
         else:
             check_bad(tap, check_whole(tap))
         check_code(tap)
+        check_copies(tap)
     tap.end()
 
 

@@ -352,19 +352,27 @@ static void take_branches(struct perf_cursor *cursor, const struct perf_attr *at
 	rest->branch_count = cursor->bad ? 0 : (uint32_t)count;
 }
 
-static void take_regs(struct perf_cursor *cursor, uint64_t mask)
+/* Returns what kind of code they are of; none: there are none. */
+static enum perf_regs_abi take_regs(struct perf_cursor *cursor, uint64_t mask,
+				    const uint8_t **out_regs)
 {
-	if (perf_take_u64(cursor) != 0)
-		(void)perf_take(cursor, (uint64_t)__builtin_popcountll(mask) * 8);
+	uint64_t abi = perf_take_u64(cursor);
+
+	if (abi == PERF_REGS_NONE)
+		return PERF_REGS_NONE;
+	*out_regs = perf_take(cursor, (uint64_t)__builtin_popcountll(mask) * 8);
+	return *out_regs && abi <= PERF_REGS_64 ? (enum perf_regs_abi)abi : PERF_REGS_NONE;
 }
 
-static void take_stack(struct perf_cursor *cursor)
+/* Of the room for a copy the first bytes are used. */
+static void take_stack(struct perf_cursor *cursor, struct perf_rest *rest)
 {
-	uint64_t bytes = perf_take_u64(cursor);
+	uint64_t bytes = perf_take_u64(cursor), used = 0;
 
-	(void)perf_take(cursor, bytes);
+	rest->stack = perf_take(cursor, bytes);
 	if (bytes)
-		(void)perf_take(cursor, 8);
+		used = perf_take_u64(cursor);
+	rest->stack_bytes = cursor->bad ? 0 : (uint32_t)(used < bytes ? used : bytes);
 }
 
 static void take_variable(struct perf_cursor *cursor, const struct perf_attr *attr,
@@ -389,9 +397,9 @@ static void take_variable(struct perf_cursor *cursor, const struct perf_attr *at
 	if (has & PERF_HAS_BRANCH)
 		take_branches(cursor, attr, rest);
 	if (has & PERF_HAS_REGS_USER)
-		take_regs(cursor, attr->regs_user);
+		rest->abi = take_regs(cursor, attr->regs_user, &rest->regs);
 	if (has & PERF_HAS_STACK_USER)
-		take_stack(cursor);
+		take_stack(cursor, rest);
 }
 
 bool perf_attr_rest(const struct perf_attr *attr, const struct perf_record *record, bool swap,
@@ -400,6 +408,7 @@ bool perf_attr_rest(const struct perf_attr *attr, const struct perf_record *reco
 	struct perf_cursor cursor = { record->data + attr->fixed_end, record->data + record->bytes,
 				      swap, false };
 	uint64_t has = attr->sample_type;
+	const uint8_t *ignored;
 
 	*out_rest = (struct perf_rest){ 0 };
 	if (record->bytes < attr->fixed_end)
@@ -412,7 +421,7 @@ bool perf_attr_rest(const struct perf_attr *attr, const struct perf_record *reco
 	if (has & PERF_HAS_TRANSACTION)
 		out_rest->transaction = perf_take(&cursor, 8);
 	if (has & PERF_HAS_REGS_INTR)
-		take_regs(&cursor, attr->regs_intr);
+		(void)take_regs(&cursor, attr->regs_intr, &ignored);
 	if (has & PERF_HAS_PHYS_ADDR)
 		out_rest->phys_addr = perf_take(&cursor, 8);
 	if (has & PERF_HAS_CGROUP)

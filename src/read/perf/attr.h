@@ -128,6 +128,10 @@ struct perf_rest {
 	const uint8_t *read, *chain, *raw;
 	uint32_t read_bytes, chain_count, raw_bytes;
 	uint32_t branch_count;
+	enum perf_regs_abi abi;
+	const uint8_t *regs;  /* of the program: those of attr->regs_user; NULL: .abi is none */
+	const uint8_t *stack; /* a copy of its stack */
+	uint32_t stack_bytes; /* of it that are set */
 	const uint8_t *weight, *data_src, *transaction, *phys_addr, *cgroup, *data_page, *code_page;
 };
 

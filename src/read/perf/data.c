@@ -18,6 +18,7 @@
 #include "read/perf/file.h"
 #include "read/perf/lane.h"
 #include "read/perf/scan.h"
+#include "read/perf/stacks.h"
 #include "read/read.h"
 #include "read/read_int.h"
 #include "store/formats.h"
@@ -201,9 +202,25 @@ static int perf_data_find_place(struct trace *trace, uint32_t cpu, uint64_t plac
 		       (unsigned long long)place);
 }
 
+static void perf_data_walk_stacks(struct trace *trace, const struct stack_walker *walker)
+{
+	struct perf_data *data = (struct perf_data *)trace;
+	struct perf_walked walked;
+	AUTO_FREE char *why = NULL;
+
+	perf_stacks_walk(&data->scan, walker, &walked);
+	if (!walked.left)
+		return;
+	why = xasprintf("%llu of %llu copies of stacks were not unwound: there are too many, and "
+			"those of most time come first",
+			(unsigned long long)walked.left, (unsigned long long)walked.count);
+	perf_data_add_missing(&trace->facts, "some callers", why);
+}
+
 static const struct trace_ops perf_data_ops = {
 	.meaning = perf_data_meaning,
 	.find_place = perf_data_find_place,
+	.walk_stacks = perf_data_walk_stacks,
 	.close = perf_data_close,
 };
 

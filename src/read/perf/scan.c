@@ -17,17 +17,18 @@
 #include "read/perf/unzip.h"
 #include "store/formats.h"
 
-#define READ_BYTES     (256u << 10)
-#define EXTENT_BYTES   (1u << 20)  /* a longer run has several entries */
-#define SPLIT_BYTES    (16u << 10) /* a run may change the CPU before it is so long */
-#define MAX_CHAINS     1024u
-#define MAX_KEPT       (UINT64_C(1) << 23)
-#define KEPT_AT_LEAST  65536u
-#define KEPT_EACH      16u /* bytes of a file, at least, for each thing that it tells */
-#define MAX_CPUS       65536u
-#define TRACING_MAX    (256u << 20)
-#define UNZIP_TIMES    300u /* no recording shrinks more */
-#define UNZIP_AT_LEAST (64u << 20)
+#define READ_BYTES	(256u << 10)
+#define EXTENT_BYTES	(1u << 20)  /* a longer run has several entries */
+#define SPLIT_BYTES	(16u << 10) /* a run may change the CPU before it is so long */
+#define MAX_CHAINS	1024u
+#define MAX_KEPT	(UINT64_C(1) << 23)
+#define KEPT_AT_LEAST	65536u
+#define KEPT_EACH	16u /* bytes of a file, at least, for each thing that it tells */
+#define MAX_CPUS	65536u
+#define TRACING_MAX	(256u << 20)
+#define UNZIP_TIMES	300u /* no recording shrinks more */
+#define UNZIP_AT_LEAST	(64u << 20)
+#define LOAD_FIELDS_END 24u /* of KSYMBOL before its name, and of BPF_EVENT */
 
 /*
  * Samples without their CPU: perf opens an event that children inherit once for each CPU, and the
@@ -49,16 +50,38 @@ static void cpu_of_id(const struct perf_attrs *attrs, const struct perf_attr *at
 		where->cpu = (uint16_t)(*cpu - 1);
 }
 
+/*
+ * Where several perf record such a thing, Linux makes the record longer for each of them, and sets nothing there: what it is of
+ * stands right behind its fields.
+ */
+static uint32_t bytes_set(const struct perf_attrs *attrs, const struct perf_record *record)
+{
+	uint32_t end = LOAD_FIELDS_END;
+
+	if ((record->type != PERF_KSYMBOL && record->type != PERF_BPF_EVENT) || !attrs->count ||
+	    record->bytes < end)
+		return record->bytes;
+	if (record->type == PERF_KSYMBOL) /* with its name */
+		end += (uint32_t)strnlen((const char *)record->data + end, record->bytes - end) /
+			       8 * 8 +
+		       8;
+	end += attrs->items[0]->tail_bytes;
+	return end < record->bytes ? end : record->bytes;
+}
+
 bool perf_scan_where(const struct perf_attrs *attrs, const struct perf_record *record,
 		     const struct perf_attr **out_attr, struct perf_where *out_where)
 {
+	struct perf_record set = *record;
+
 	if (record->type >= PERF_KERNEL_TYPES)
 		return false;
-	*out_attr = perf_attrs_of(attrs, record);
-	if (!*out_attr || !perf_attr_where(*out_attr, record, attrs->swap, out_where))
+	set.bytes = bytes_set(attrs, record);
+	*out_attr = perf_attrs_of(attrs, &set);
+	if (!*out_attr || !perf_attr_where(*out_attr, &set, attrs->swap, out_where))
 		return false;
 	if (!out_where->has_cpu)
-		cpu_of_id(attrs, *out_attr, record, out_where);
+		cpu_of_id(attrs, *out_attr, &set, out_where);
 	return out_where->time_ns != 0 && out_where->time_ns < CLOCK_MAX_NS;
 }
 
@@ -251,7 +274,7 @@ static void perf_scan_take_other(struct perf_scan *scan, const struct perf_recor
 	} else {
 		perf_dump_take(scan, record, attr);
 		if (scan->wants_stacks)
-			perf_stacks_take(scan, record, attr, where);
+			perf_stacks_take(scan, record, attr, where, 0);
 	}
 }
 
@@ -329,6 +352,7 @@ static void kernel_record(struct perf_scan *scan, const struct perf_record *reco
 {
 	const struct perf_attr *attr = NULL;
 	struct perf_where where = { 0 };
+	const uint64_t number = (uint64_t)place.part << PERF_PLACE_SHIFT | place.offset;
 
 	if (!perf_scan_where(&scan->file->attrs, record, &attr, &where)) {
 		perf_scan_take_other(scan, record, attr, &where, &place);
@@ -337,13 +361,11 @@ static void kernel_record(struct perf_scan *scan, const struct perf_record *reco
 	perf_scan_need_cpu(scan, where.cpu);
 	scan->unplaced += record->type == PERF_SAMPLE && !where.has_cpu;
 	if (record->type == PERF_LOST)
-		perf_scan_note_hole(scan, record,
-				    (uint64_t)place.part << PERF_PLACE_SHIFT | place.offset,
-				    &where);
+		perf_scan_note_hole(scan, record, number, &where);
 	else if (record->type == PERF_COMM)
 		perf_dump_live(scan, record, attr, where.time_ns);
 	if (scan->wants_stacks)
-		perf_stacks_take(scan, record, attr, &where);
+		perf_stacks_take(scan, record, attr, &where, number);
 	add_record(scan, place, &where);
 	count_record(scan, record, &where);
 }

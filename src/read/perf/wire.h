@@ -102,6 +102,13 @@ enum perf_event_kind {
 #define PERF_HAS_CODE_PAGE   (UINT64_C(1) << 23)
 #define PERF_HAS_WEIGHTS     (UINT64_C(1) << 24) /* WEIGHT_STRUCT: the same 8 bytes */
 
+/* Whose registers are in a sample. */
+enum perf_regs_abi {
+	PERF_REGS_NONE,
+	PERF_REGS_32,
+	PERF_REGS_64,
+};
+
 /* perf_event_attr.read_format */
 #define PERF_READ_ENABLED (UINT64_C(1) << 0)
 #define PERF_READ_RUNNING (UINT64_C(1) << 1)
@@ -121,6 +128,7 @@ enum perf_event_kind {
 
 /* In call chains, before the addresses of: */
 #define PERF_CONTEXT_KERNEL ((uint64_t)-128)
+#define PERF_CONTEXT_USER   ((uint64_t)-512)
 #define PERF_CONTEXT_MAX    ((uint64_t)-4095) /* at or above: no address */
 
 enum perf_feature {

@@ -26,6 +26,15 @@
 	 PERF_HAS_PERIOD)
 #define SWITCH_HAS (CLOCK_HAS | PERF_HAS_RAW)
 
+/* Registers of a program and a copy of its stack, in samples: all of it where regs_user is set. */
+struct made_copy {
+	uint64_t regs_user; /* bits of the kernel */
+	uint64_t abi;
+	uint64_t regs[24]; /* index: bit */
+	uint32_t room, used;
+	uint8_t fill;
+};
+
 struct made {
 	uint8_t *bytes;
 	size_t at;
@@ -33,6 +42,7 @@ struct made {
 	uint64_t more_has; /* of sample_type, of all events */
 	bool is_old;	   /* version 1 */
 	bool has_forks;	   /* sched:sched_process_fork was recorded, too */
+	struct made_copy copy;
 	char path[64];
 };
 
@@ -123,6 +133,24 @@ static inline void put_switch_body(struct made *made, int32_t prev, int32_t next
 	put4(made, 0);
 }
 
+static inline void put_copy(struct made *made)
+{
+	const struct made_copy *copy = &made->copy;
+
+	if (!copy->regs_user)
+		return;
+	put8(made, copy->abi);
+	for (int bit = 0; copy->abi && bit < 24; bit++) {
+		if (copy->regs_user >> bit & 1)
+			put8(made, copy->regs[bit]);
+	}
+	put8(made, copy->room);
+	memset(made->bytes + made->at, copy->fill, copy->room);
+	made->at += copy->room;
+	if (copy->room)
+		put8(made, copy->used);
+}
+
 static inline void put_switch(struct made *made, uint64_t time_ns, uint32_t cpu, int32_t prev,
 			      int32_t next)
 {
@@ -137,14 +165,17 @@ static inline void put_switch(struct made *made, uint64_t time_ns, uint32_t cpu,
 	put4(made, 0);
 	put8(made, 1);
 	if (made->more_has & PERF_HAS_CALLCHAIN) {
-		put8(made, 5);
+		put8(made, made->copy.regs_user ? 3 : 5);
 		put8(made, PERF_CONTEXT_KERNEL);
 		put8(made, 0xffffffff81000010);
 		put8(made, 0xffffffff81000020);
-		put8(made, (uint64_t)-512);
-		put8(made, 0x400000);
+		if (!made->copy.regs_user) {
+			put8(made, PERF_CONTEXT_USER);
+			put8(made, 0x400000);
+		}
 	}
 	put_switch_body(made, prev, next);
+	put_copy(made);
 	end_record(made, start);
 }
 
@@ -162,6 +193,7 @@ static inline void put_clock(struct made *made, uint64_t time_ns, uint32_t cpu, 
 	put8(made, 250000);
 	if (made->more_has & PERF_HAS_CALLCHAIN)
 		put8(made, 0);
+	put_copy(made);
 	end_record(made, start);
 }
 
@@ -222,7 +254,12 @@ static inline void put_lost(struct made *made, uint64_t time_ns, uint32_t cpu, u
 	end_record(made, start);
 }
 
-/* The first version of the struct, but for its size. */
+/* Bytes of an attribute: those of the first version, or up to the registers. */
+static inline uint32_t attr_bytes(const struct made *made)
+{
+	return made->copy.regs_user ? 96 : 64;
+}
+
 static inline void put_attr(struct made *made, uint32_t type, uint64_t config, uint64_t has)
 {
 	uint64_t flags = PERF_FLAG_SAMPLE_ID_ALL, mirrored = 0;
@@ -231,7 +268,7 @@ static inline void put_attr(struct made *made, uint32_t type, uint64_t config, u
 	for (int bit = 0; bit < 64; bit++)
 		mirrored |= (flags >> bit & 1) << (63 - bit);
 	put4(made, type);
-	put4(made, 64);
+	put4(made, attr_bytes(made));
 	put8(made, config);
 	put8(made, 1);
 	put8(made, has | made->more_has);
@@ -239,6 +276,13 @@ static inline void put_attr(struct made *made, uint32_t type, uint64_t config, u
 	put8(made, big ? mirrored : flags);
 	for (int i = 0; i < 2; i++)
 		put8(made, 0);
+	if (!made->copy.regs_user)
+		return;
+	for (int i = 0; i < 2; i++)
+		put8(made, 0);
+	put8(made, made->copy.regs_user);
+	put4(made, made->copy.room);
+	put4(made, 0);
 }
 
 static const char switch_format[] =
@@ -380,9 +424,9 @@ static inline size_t end_file(struct made *made, size_t data)
 	if (made->is_old)
 		memcpy(made->bytes, "PERFFILE", 8);
 	put8(made, PERF_FILE_HEADER);
-	put8(made, 80);
+	put8(made, attr_bytes(made) + 16);
 	put8(made, PERF_FILE_HEADER + 32);
-	put8(made, made->has_forks ? 240 : 160);
+	put8(made, (made->has_forks ? 3 : 2) * (attr_bytes(made) + 16));
 	put8(made, data);
 	put8(made, data_end - data);
 	put8(made, 0);

@@ -209,6 +209,39 @@ static void a_stack_that_was_cut_says_so(void **unused)
 	unwinder_free(unwinder);
 }
 
+/* innermost() saved all that its callers need; middle() is left by way of its frame pointer. */
+static void a_register_that_is_not_known_is_not_used(void **unused)
+{
+	const size_t pc = unwind_reg_count() - 1, sp = pc == 16 ? 7 : 31;
+	struct unwinder *unwinder = unwinder_new(taken.maps, taken.map_count);
+	struct unwind_start start = start_of(taken.bytes);
+	struct unwind_frame whole[UNWIND_FRAMES_MAX], frames[UNWIND_FRAMES_MAX];
+	uint64_t regs[64], above;
+	const char *end;
+	size_t count = unwinder_walk(unwinder, &start, whole, UNWIND_FRAMES_MAX, &end);
+
+	if (pc == 16) {
+		start.absent = 0x1ffff & ~(UINT64_C(1) << pc | UINT64_C(1) << sp);
+		assert_int_equal(unwinder_walk(unwinder, &start, frames, UNWIND_FRAMES_MAX, &end),
+				 count);
+		assert_null(end);
+		assert_memory_equal(frames, whole, count * sizeof(*frames));
+	}
+	memcpy(regs, taken.regs, (pc + 1) * sizeof(*regs));
+	above = whole[1].sp - taken.sp;
+	regs[sp] = whole[1].sp;
+	regs[pc] = whole[1].pc - 1;
+	start = (struct unwind_start){ .regs = regs,
+				       .reg_count = pc + 1,
+				       .stack = taken.stack + above,
+				       .stack_at = whole[1].sp,
+				       .stack_bytes = taken.bytes - above,
+				       .absent = UINT64_C(1) << (pc == 16 ? 6 : 29) };
+	assert_int_equal(unwinder_walk(unwinder, &start, frames, UNWIND_FRAMES_MAX, &end), 1);
+	assert_string_equal(end, "its caller is not known");
+	unwinder_free(unwinder);
+}
+
 /* glibc's loader begins with code that no table tells of; what the kernel put on the stack there shows that it is the beginning. */
 static void the_entry_of_the_loader_is_an_end(void **unused)
 {
@@ -435,6 +468,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_have_the_names_of_those_who_called),
 		cmocka_unit_test(a_stack_that_was_cut_says_so),
+		cmocka_unit_test(a_register_that_is_not_known_is_not_used),
 		cmocka_unit_test(the_entry_of_the_loader_is_an_end),
 		cmocka_unit_test(code_in_no_file_ends_it),
 		cmocka_unit_test(an_address_that_no_symbol_covers_has_no_name),
