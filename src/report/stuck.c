@@ -595,13 +595,46 @@ void report_stuck_cycles(FILE *out, const struct stuck *stuck)
 		fputs("  So it was when the recording ended; holdup stuck shows more.\n\n", out);
 }
 
+/* Where no cycle is known: of how many processes no thread can go on by what this machine does. Threads of one stand together. */
+static size_t asleep_processes(const struct stuck *stuck, const struct stuck_thread **out_first)
+{
+	size_t count = 0;
+	int32_t tgid = 0;
+
+	for (size_t i = 0; i < stuck->count; i++) {
+		const struct stuck_thread *thread = &stuck->threads[i];
+
+		if (thread->root != STUCK_ROOT_INSIDE || thread->tgid == tgid)
+			continue;
+		tgid = thread->tgid;
+		if (!count++)
+			*out_first = thread;
+	}
+	return count;
+}
+
+static char *headline(const struct stuck *stuck)
+{
+	const struct stuck_thread *first = NULL;
+	size_t asleep = stuck->cycle_count ? 0 : asleep_processes(stuck, &first);
+	AUTO_FREE char *name = asleep == 1 ? thread_name(stuck, first->tgid) : NULL;
+
+	if (asleep == 1)
+		return xasprintf("no deadlock found, but only a signal can wake %s", name);
+	if (asleep)
+		return xasprintf("no deadlock found, but only a signal can wake each of %s "
+				 "processes",
+				 text_count(asleep).s);
+	return xstrdup(stuck->cycle_count ? "a deadlock" : "no deadlock found");
+}
+
 void report_stuck_text(FILE *out, const struct report_stuck *report)
 {
 	const struct stuck *stuck = report->stuck;
+	AUTO_FREE char *line = headline(stuck);
 
 	fprintf(out, "%s %s inspected in %s: %s\n", text_count(stuck->count).s,
-		stuck->count == 1 ? "thread" : "threads", text_duration(stuck->took_ns).s,
-		stuck->cycle_count ? "a deadlock" : "no deadlock found");
+		stuck->count == 1 ? "thread" : "threads", text_duration(stuck->took_ns).s, line);
 	print_cycles(out, report);
 	print_convoys(out, stuck);
 	print_threads(out, report);

@@ -71,6 +71,40 @@ static void what_is_inferred_anywhere_says_so(void **unused)
 	}
 }
 
+/* Of 'count' threads, two in each process, which are 'root'. */
+static char *first_line(int32_t count, enum stuck_root root)
+{
+	struct stuck *stuck = xcalloc(1, sizeof(*stuck));
+	size_t bytes;
+	char *text;
+	FILE *out = open_memstream(&text, &bytes);
+
+	stuck->threads = xcalloc((size_t)count, sizeof(*stuck->threads));
+	for (int32_t tid = 1; tid <= count; tid++) {
+		add(stuck, tid, 0, false);
+		stuck->threads[tid - 1].tgid = (tid - 1) / 2 * 2 + 1;
+		stuck->threads[tid - 1].root = root;
+	}
+	report_stuck_text(out, &(struct report_stuck){ .stuck = stuck, .all = true });
+	(void)fclose(out);
+	*strchr(text, '\n') = '\0';
+	stuck_free(stuck);
+	return text;
+}
+
+static void a_process_that_cannot_go_on_is_in_the_first_line(void **unused)
+{
+	AUTO_FREE char *none = first_line(2, STUCK_ROOT_SELF);
+	AUTO_FREE char *one = first_line(2, STUCK_ROOT_INSIDE);
+	AUTO_FREE char *two = first_line(4, STUCK_ROOT_INSIDE);
+
+	assert_string_equal(strchr(none, ':'), ": no deadlock found");
+	assert_string_equal(strchr(one, ':'),
+			    ": no deadlock found, but only a signal can wake t1[1]");
+	assert_string_equal(strchr(two, ':'),
+			    ": no deadlock found, but only a signal can wake each of 2 processes");
+}
+
 /* Threads 1 to 'count' wait for work in conditions of their own; 90 waits for 91, which sleeps. */
 static char *idle_text(int32_t count, bool unfold)
 {
@@ -234,6 +268,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_known_is_said),
+		cmocka_unit_test(a_process_that_cannot_go_on_is_in_the_first_line),
 		cmocka_unit_test(what_is_inferred_anywhere_says_so),
 		cmocka_unit_test(output_is_no_input),
 		cmocka_unit_test(each_how_has_a_name_and_words),
