@@ -291,6 +291,7 @@ void flight_tick(struct flight *flight)
 		add_sync(flight, &point);
 		write_state(flight);
 	}
+	meter_look(&flight->session.meter);
 	keep_budget(flight);
 	keep_names(flight, now_ns);
 	if (now_ns - flight->rate_at_ns >= RATE_NS) {
@@ -919,7 +920,7 @@ int flight_open(const struct flight_opts *opts, struct flight **out_flight, stru
 	if (rc == 0)
 		rc = fit_memory(flight, opts->memory_bytes, err);
 	if (rc == 0)
-		meter_begin(&flight->session.meter);
+		meter_begin(&flight->session.meter, true);
 	if (rc == 0)
 		rc = ftrace_write(flight->session.instance.dir_fd, "tracing_on", "1", err);
 	if (rc < 0) {
