@@ -251,15 +251,16 @@ static struct rings_now look_at_rings(const struct flight *flight, uint64_t now_
 static void keep_names(struct flight *flight, uint64_t now_ns)
 {
 	uint64_t held_ns = flight->session.names ? look_at_rings(flight, now_ns).held_ns : 0;
-	uint64_t every_ns = held_ns / 4 > RENEW_NS ? held_ns / 4 : RENEW_NS;
+	uint64_t every_ns = held_ns / 4 > RENEW_NS ? held_ns / 4 : RENEW_NS, before_ns;
 
 	if (!flight->session.names)
 		return;
-	names_forget(flight->session.names, now_ns - held_ns - every_ns);
+	before_ns = now_ns - held_ns - every_ns;
+	names_forget(flight->session.names, before_ns);
 	wait_stacks_keep(flight->stacks, held_ns + every_ns);
 	if (now_ns - flight->renewed_ns < every_ns)
 		return;
-	names_renew(flight->session.names);
+	names_renew(flight->session.names, before_ns);
 	flight->renewed_ns = now_ns;
 }
 
@@ -290,6 +291,7 @@ void flight_tick(struct flight *flight)
 		add_sync(flight, &point);
 		write_state(flight);
 	}
+	meter_look(&flight->session.meter);
 	keep_budget(flight);
 	keep_names(flight, now_ns);
 	if (now_ns - flight->rate_at_ns >= RATE_NS) {
@@ -738,6 +740,21 @@ static struct flight *flight_new(const struct flight_opts *opts, const char *eve
 	return flight;
 }
 
+/* With full events. */
+static const char *unnamed_of(const struct flight *flight)
+{
+	bool of_waits = names_of_waits(flight->session.names);
+
+	if (!flight->early_ns)
+		return of_waits ? "names of files and sockets that were open, and nobody waited for"
+				: "names of files and sockets that were open";
+	return of_waits
+		       ? "names of files and sockets that were open before the flight recorder, were "
+			 "closed, and nobody waited for"
+		       : "names of files and sockets that were open before the flight recorder, and "
+			 "were closed";
+}
+
 /* What every snapshot lacks. */
 static void note_missing(struct flight *flight)
 {
@@ -749,11 +766,7 @@ static void note_missing(struct flight *flight)
 					     ? "there is no BPF program for it"
 					     : "the flight recorder does not keep them");
 	else if (!manifest->is_lean)
-		manifest_add_missing(manifest,
-				     flight->early_ns
-					     ? "names of files and sockets that were open before "
-					       "the flight recorder, and were closed"
-					     : "names of files and sockets that were open",
+		manifest_add_missing(manifest, unnamed_of(flight),
 				     "the flight recorder does not keep them");
 	manifest_add_missing(manifest, "the kernel's accounts, and CPU quotas that held back",
 			     "the flight recorder does not keep them");
@@ -907,7 +920,7 @@ int flight_open(const struct flight_opts *opts, struct flight **out_flight, stru
 	if (rc == 0)
 		rc = fit_memory(flight, opts->memory_bytes, err);
 	if (rc == 0)
-		meter_begin(&flight->session.meter);
+		meter_begin(&flight->session.meter, true);
 	if (rc == 0)
 		rc = ftrace_write(flight->session.instance.dir_fd, "tracing_on", "1", err);
 	if (rc < 0) {

@@ -19,6 +19,7 @@
 #include "store/manifest.h"
 
 #define WINDOW_NS UINT64_C(1000000000)
+#define AGAIN_NS  UINT64_C(4000000000) /* where it goes on */
 
 /* Needs rights that the recorder may not have: then its BPF programs are not measured. */
 static int enable_stats(void)
@@ -31,7 +32,7 @@ static int enable_stats(void)
 }
 
 /* Time and runs of the BPF program behind a descriptor of ours; nothing is added where it is another thing. */
-static void add_program(struct meter *meter, int dir_fd, const char *name)
+static void add_program(struct meter_bpf *bpf, int dir_fd, const char *name)
 {
 	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
 	AUTO_FILE FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
@@ -42,61 +43,93 @@ static void add_program(struct meter *meter, int dir_fd, const char *name)
 		mem_close_fd(&fd);
 	while (file && fgets(line, sizeof(line), file)) {
 		if (sscanf(line, "run_time_ns: %" SCNu64, &number) == 1)
-			meter->bpf_ns += number;
+			bpf->ns += number;
 		else if (sscanf(line, "run_cnt: %" SCNu64, &number) == 1)
-			meter->bpf_runs += number;
+			bpf->runs += number;
 	}
 }
 
-static void add_programs(struct meter *meter)
+static struct meter_bpf read_programs(void)
 {
+	struct meter_bpf bpf = { 0 };
 	DIR *dir = opendir("/proc/self/fdinfo");
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
 		if (entry->d_name[0] != '.')
-			add_program(meter, dirfd(dir), entry->d_name);
+			add_program(&bpf, dirfd(dir), entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
+	return bpf;
 }
 
-void meter_begin(struct meter *meter)
+void meter_begin(struct meter *meter, bool counts_on)
 {
 	const struct event_cost cost = meter->cost;
 
 	meter_fini(meter);
 	meter->cost = cost;
+	meter->counts_on = counts_on;
 	meter->stats_fd = enable_stats();
 	meter->cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
-	meter->begin_ns = clock_mono_ns();
+	meter->begin_ns = meter->window_at_ns = clock_mono_ns();
+	meter->at_window = read_programs();
 }
 
-static void end_window(struct meter *meter, uint64_t now_ns)
+/* Since the last window, as in it. */
+static uint64_t bpf_since_ns(const struct meter *meter, uint64_t until_ns)
 {
+	if (!meter->last_ns || until_ns < meter->window_at_ns)
+		return 0;
+	return (uint64_t)((__uint128_t)meter->last.ns * (until_ns - meter->window_at_ns) /
+			  meter->last_ns);
+}
+
+/* A program that was dropped meanwhile takes its counts with it. */
+static struct meter_bpf counted_since(const struct meter_bpf *from, const struct meter_bpf *to)
+{
+	if (to->ns < from->ns || to->runs < from->runs)
+		return *to;
+	return (struct meter_bpf){ to->ns - from->ns, to->runs - from->runs };
+}
+
+static void end_window(struct meter *meter, uint64_t now_ns, bool goes_on)
+{
+	struct meter_bpf now;
+
 	if (meter->stats_fd < 0)
 		return;
-	meter->bpf_window_ns = now_ns - meter->begin_ns;
-	add_programs(meter);
-	mem_close_fd(&meter->stats_fd);
-	meter->stats_fd = -1;
-	if (!meter->bpf_runs) /* there are none */
-		meter->bpf_window_ns = 0;
+	now = read_programs();
+	if (!goes_on || !now.runs) {
+		mem_close_fd(&meter->stats_fd);
+		meter->stats_fd = -1;
+	}
+	if (!now.runs && !meter->bpf.runs) /* there are none */
+		return;
+	meter->last = counted_since(&meter->at_window, &now);
+	meter->last_ns = now_ns - meter->window_at_ns;
+	meter->bpf.ns += meter->last.ns;
+	meter->bpf.runs += meter->last.runs;
+	meter->bpf_window_ns += meter->last_ns;
+	meter->at_window = now;
+	meter->window_at_ns = now_ns;
 }
 
 void meter_look(struct meter *meter)
 {
-	uint64_t now_ns = clock_mono_ns();
+	uint64_t now_ns = clock_mono_ns(), least_ns = meter->bpf_window_ns ? AGAIN_NS : WINDOW_NS;
 
-	if (meter->begin_ns && now_ns - meter->begin_ns >= WINDOW_NS)
-		end_window(meter, now_ns);
+	if (!meter->begin_ns || meter->bpf_end_ns || now_ns - meter->window_at_ns < least_ns)
+		return;
+	end_window(meter, now_ns, meter->counts_on);
 }
 
 void meter_bpf_ends(struct meter *meter)
 {
 	if (!meter->begin_ns || meter->bpf_end_ns)
 		return;
-	end_window(meter, clock_mono_ns());
+	end_window(meter, clock_mono_ns(), false);
 	meter->bpf_end_ns = clock_mono_ns();
 }
 
@@ -146,12 +179,9 @@ static uint64_t own_cpu_ns(const struct meter *meter)
 
 uint64_t meter_spent_ns(const struct meter *meter)
 {
-	uint64_t bpf_ns = 0;
+	uint64_t until_ns = meter->bpf_end_ns ? meter->bpf_end_ns : clock_mono_ns();
 
-	if (meter->bpf_window_ns)
-		bpf_ns = (uint64_t)((__uint128_t)meter->bpf_ns * bpf_on_ns(meter) /
-				    meter->bpf_window_ns);
-	return own_cpu_ns(meter) + events_ns(meter) + bpf_ns;
+	return own_cpu_ns(meter) + events_ns(meter) + meter->bpf.ns + bpf_since_ns(meter, until_ns);
 }
 
 /* Of one event; before there are any, of one that comes alone. */
@@ -168,8 +198,8 @@ void meter_tell(const struct meter *meter, struct manifest *manifest)
 	if (!meter->begin_ns)
 		return;
 	cost->cpu_ns = own_cpu_ns(meter);
-	cost->bpf_ns = meter->bpf_ns;
-	cost->bpf_runs = meter->bpf_runs;
+	cost->bpf_ns = meter->bpf.ns;
+	cost->bpf_runs = meter->bpf.runs;
 	cost->bpf_window_ns = meter->bpf_window_ns;
 	cost->bpf_on_ns = meter->bpf_window_ns ? bpf_on_ns(meter) : 0;
 	cost->event_ns = mean_ns(meter->sum.others_ns, meter->sum.others, &meter->cost.others);

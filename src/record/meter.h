@@ -3,7 +3,8 @@
  *
  * The kernel counts the time of BPF programs only while somebody has it do so, and that costs every
  * program of the machine a little. So it is switched on for the first second alone, and what they cost
- * later is taken to be as much. The time of the events is their number times what one was measured to cost.
+ * later is taken to be as much. A recorder that is always on has no such second: there it stays on. The time of the
+ * events is their number times what one was measured to cost.
  */
 #ifndef RECORD_METER_H
 #define RECORD_METER_H
@@ -21,12 +22,23 @@ struct meter_cpu {
 	uint64_t events, at_ns;
 };
 
+/* Of BPF programs: how long they ran, and how often. */
+struct meter_bpf {
+	uint64_t ns, runs;
+};
+
 struct meter {
-	uint64_t begin_ns; /* CLOCK_MONOTONIC; 0 = not begun */
-	uint64_t cpu_ns;   /* of the process until then */
-	int stats_fd;	   /* the kernel counts while it is open; -1 = it does not */
-	uint64_t bpf_ns, bpf_runs, bpf_window_ns;
-	uint64_t bpf_end_ns; /* CLOCK_MONOTONIC, when they were dropped; 0 = they go on */
+	uint64_t begin_ns;	    /* CLOCK_MONOTONIC; 0 = not begun */
+	uint64_t cpu_ns;	    /* of the process until then */
+	int stats_fd;		    /* the kernel counts while it is open; -1 = it does not */
+	uint64_t window_at_ns;	    /* CLOCK_MONOTONIC, when what is counted was looked at last */
+	struct meter_bpf at_window; /* and what that was */
+	struct meter_bpf bpf;	    /* in all windows that are over */
+	uint64_t bpf_window_ns;	    /* they took so long; 0 = nothing was measured */
+	struct meter_bpf last;	    /* in the last one */
+	uint64_t last_ns;	    /* which took so long */
+	uint64_t bpf_end_ns;	    /* CLOCK_MONOTONIC, when they were dropped; 0 = they go on */
+	bool counts_on;		    /* the kernel goes on counting */
 	struct event_cost cost;
 	struct meter_cpu *cpus; /* owned */
 	size_t cpu_count;
@@ -35,8 +47,8 @@ struct meter {
 
 #define METER_NONE ((struct meter){ .stats_fd = -1 })
 
-/* Recording begins; all BPF programs are loaded. */
-void meter_begin(struct meter *meter);
+/* Recording begins; all BPF programs are loaded. 'counts_on': it is always on. */
+void meter_begin(struct meter *meter, bool counts_on);
 
 /* Called now and then. */
 void meter_look(struct meter *meter);

@@ -42,6 +42,7 @@
 #include "record/named_calls.h"
 #include "record/names_load.h"
 #include "record/names_log.h"
+#include "record/pidns.h"
 #include "record/quotas.h"
 #include "record/throttles.h"
 #include "record/raw_text.h"
@@ -75,6 +76,7 @@ struct names_recorder {
 	uint64_t keep_bytes;	 /* there, with what the kernel takes for it */
 	uint64_t most_bytes;	 /* there, of records */
 	bool is_lean;		 /* or to none: the link is to the switch */
+	bool names_waits;	 /* what a thread blocks on has its name, whoever opened it when */
 	bool turns_lean;	 /* both, of which that rests: names_turn_lean() */
 	struct blocked *blocked; /* of lean events */
 	struct bpf_link *births; /* to threads that begin; NULL = nobody tells their numbers */
@@ -123,19 +125,6 @@ static void make_path(struct names_recorder *recorder, const struct raw_name *ra
 		 sizeof(recorder->link_text) - lead - sizeof(deleted));
 	if (raw->flags & RAW_DELETED)
 		strcat(link, deleted); /* room was left above */
-}
-
-/* sun_path as /proc/net/unix prints it; false when there is none. */
-static bool make_unix_path(const char *bytes, size_t len, char *out)
-{
-	if (len >= RAW_UNIX_SLOT)
-		len = RAW_UNIX_SLOT - 1;
-	if (len && bytes[0])
-		len = strnlen(bytes, len);
-	for (size_t i = 0; i < len; i++)
-		out[i] = bytes[i] ? bytes[i] : '@';
-	out[len] = '\0';
-	return len > 0;
 }
 
 /*
@@ -210,8 +199,8 @@ static struct fdname_socket make_socket(struct names_recorder *recorder, const s
 		socket.role = FD_ROLE_CONNECTING; /* for now: it is not kept */
 	recorder->path[0] = '\0';
 	if (raw->kind == RAW_KIND_UNIX && raw->text_bytes == 2 * RAW_UNIX_SLOT &&
-	    !make_unix_path(raw->text, raw->local_bytes, recorder->path))
-		(void)make_unix_path(raw->text + RAW_UNIX_SLOT, raw->remote_bytes, recorder->path);
+	    !raw_unix_path(raw->text, raw->local_bytes, recorder->path))
+		(void)raw_unix_path(raw->text + RAW_UNIX_SLOT, raw->remote_bytes, recorder->path);
 	return socket;
 }
 
@@ -285,37 +274,6 @@ static void names_append(struct names_recorder *recorder, struct wire_name wire,
 	recorder->batch_count++;
 }
 
-/* What is told of no descriptor, and of who has a lock: see enum fd_watch. */
-static enum fd_watch watch_of(const struct raw_name *raw, struct wire_name *wire)
-{
-	switch (raw->kind) {
-	case RAW_KIND_ASKED:
-	case RAW_KIND_ASKED_PEER:
-		wire->inode = (uint32_t)raw->fd;
-		wire->fd = -1;
-		return FD_ASKED;
-	case RAW_KIND_ARGS:
-		wire->inode = 0;
-		wire->fd = -1;
-		return FD_RUNS;
-	case RAW_KIND_VTID: /* the number is the text */
-		wire->fd = -1;
-		wire->inode = raw->inode;
-		return FD_VTID;
-	case RAW_KIND_OWNER:
-		wire->inode =
-			(uint32_t)raw->pid | (raw->flags & RAW_INFERRED ? FD_OWNER_INFERRED : 0);
-		wire->fd = -1;
-		return FD_OWNER;
-	}
-	if (raw->call == RAW_CALL_HELD) {
-		wire->inode =
-			(uint32_t)raw->pid | (raw->flags & RAW_SEVERAL ? FD_HELD_BY_SEVERAL : 0);
-		return FD_HELD;
-	}
-	return raw->call == RAW_CALL_WATCHED ? FD_WATCHED : FD_NAMED;
-}
-
 static void append_name(struct names_recorder *recorder, const struct raw_name *raw)
 {
 	const struct fdname *name = &recorder->name;
@@ -327,7 +285,7 @@ static void append_name(struct names_recorder *recorder, const struct raw_name *
 		.fd = raw->fd,
 		.role = name->role | (raw->flags & RAW_CLOSES ? FD_CLOSES : FD_STAYS),
 	};
-	enum fd_watch watch = watch_of(raw, &wire);
+	enum fd_watch watch = raw_watch(raw, &wire);
 
 	if (wire.fd < 0)
 		wire.role = FD_ROLE_UNKNOWN;
@@ -539,13 +497,27 @@ static const struct way {
 	const char *program;
 	bool with_threads;
 	int (*attach)(struct names_recorder *, struct bpf_program *, struct err *);
-	bool with_blocks;
+	const char *also;
 } ways[] = {
 	{ NAMES_SINGLE_CALLS, true, attach_to_single_calls },
 	{ "on_any_exit", false, attach_to_all_calls }, /* costs every call of the machine */
 };
 
 static const struct way lean_way = { NAMES_BLOCKS, true, attach_to_switches };
+
+/* Of what was opened before anybody told, or came some other way. */
+static int attach_to_calls_and_blocks(struct names_recorder *recorder, struct bpf_program *program,
+				      struct err *err)
+{
+	struct bpf_program *blocks =
+		bpf_object__find_program_by_name(recorder->object, NAMES_OF_BLOCKS);
+	int rc = attach_to_single_calls(recorder, program, err);
+
+	return rc < 0 ? rc : attach_to_all_calls(recorder, blocks, err);
+}
+
+static const struct way kept_way = { NAMES_SINGLE_CALLS, true, attach_to_calls_and_blocks,
+				     NAMES_OF_BLOCKS };
 
 /* First the one, and later the other: that rests until then. */
 static int attach_to_both(struct names_recorder *recorder, struct bpf_program *program,
@@ -555,14 +527,14 @@ static int attach_to_both(struct names_recorder *recorder, struct bpf_program *p
 		bpf_object__find_program_by_name(recorder->object, NAMES_BLOCKS);
 	int rc;
 
-	recorder->control->rests = 1;
+	recorder->control->rests = recorder->keep_bytes ? RAW_RESTS_CALLS : RAW_RESTS_ALL;
 	rc = attach_to_single_calls(recorder, program, err);
 	if (rc == 0)
 		rc = attach_to_switches(recorder, blocks, err);
 	return rc;
 }
 
-static const struct way both_ways = { NAMES_SINGLE_CALLS, true, attach_to_both, true };
+static const struct way both_ways = { NAMES_SINGLE_CALLS, true, attach_to_both, NAMES_BLOCKS };
 
 /* Without it nobody tells which thread of a container is which. */
 static void attach_to_births(struct names_recorder *recorder)
@@ -623,7 +595,7 @@ static void unload(struct names_recorder *recorder)
 static int try_way(struct names_recorder *recorder, const struct way *way, struct err *err)
 {
 	const struct names_load what = { way->program, way->with_threads, recorder->keep_bytes,
-					 way->with_blocks };
+					 way->also };
 	int rc = names_load(&what, &recorder->object, &recorder->no_threads, err);
 
 	if (rc == 0)
@@ -660,6 +632,9 @@ static int attach(struct names_recorder *recorder, struct err *err)
 	else if (recorder->turns_lean && CALLS_ARE_KNOWN)
 		rc = try_way(recorder, &both_ways, err);
 	recorder->turns_lean = recorder->turns_lean && rc >= 0;
+	recorder->names_waits = recorder->keep_bytes && rc >= 0;
+	if (!recorder->is_lean && rc < 0 && recorder->keep_bytes && CALLS_ARE_KNOWN)
+		recorder->names_waits = (rc = try_way(recorder, &kept_way, err)) >= 0;
 	for (size_t i = 0; !recorder->is_lean && rc < 0 && i < ARRAY_LEN(ways); i++)
 		rc = try_way(recorder, &ways[i], err);
 	if (rc < 0)
@@ -785,14 +760,22 @@ bool names_turn_lean(struct names_recorder *recorder)
 
 void names_rest(struct names_recorder *recorder, bool rests)
 {
-	__atomic_store_n(&recorder->control->rests, rests, __ATOMIC_RELAXED);
+	__atomic_store_n(&recorder->control->rests, rests ? RAW_RESTS_ALL : 0, __ATOMIC_RELAXED);
 }
 
 /* What was told of those that sleep on is told anew, and what their descriptors name. */
-void names_renew(struct names_recorder *recorder)
+void names_renew(struct names_recorder *recorder, uint64_t before_ns)
 {
-	if (recorder)
-		__atomic_store_n(&recorder->control->begun_ns, clock_mono_ns(), __ATOMIC_RELAXED);
+	uint64_t now_ns = clock_mono_ns();
+
+	if (!recorder)
+		return;
+	__atomic_store_n(&recorder->control->begun_ns, now_ns, __ATOMIC_RELAXED);
+	if (!pidns_is_initial())
+		return;
+	pthread_mutex_lock(&recorder->mutex);
+	names_log_sweep(&recorder->log, now_ns, before_ns);
+	pthread_mutex_unlock(&recorder->mutex);
 }
 
 void names_forget(struct names_recorder *recorder, uint64_t before_ns)
@@ -865,6 +848,11 @@ int names_snapshot(struct names_recorder *recorder, int kernel_fd, uint64_t begi
 		rc = blocked_snapshot(recorder->blocked, kernel_fd, begin_ns, out_last, err);
 	pthread_mutex_unlock(&recorder->mutex);
 	return rc;
+}
+
+bool names_of_waits(const struct names_recorder *recorder)
+{
+	return recorder->names_waits;
 }
 
 int32_t names_tid(const struct names_recorder *recorder)

@@ -51,8 +51,14 @@ bool names_turn_lean(struct names_recorder *recorder);
 /* Lean: calls that block are not told of for now, or again. */
 void names_rest(struct names_recorder *recorder, bool rests);
 
-/* Kept: who sleeps now, for what, and on which descriptor is told anew from now on. NULL is fine, as below. */
-void names_renew(struct names_recorder *recorder);
+/*
+ * Kept: who sleeps now, for what, and on which descriptor is told anew from now on. Names of processes that ended
+ * before 'before_ns' are forgotten. NULL is fine, as below.
+ */
+void names_renew(struct names_recorder *recorder, uint64_t before_ns);
+
+/* Kept: what a thread waits for in a call on a descriptor is told, also if that is from before, or came by a message. */
+bool names_of_waits(const struct names_recorder *recorder);
 
 /* Kept: nobody needs what was before. */
 void names_forget(struct names_recorder *recorder, uint64_t before_ns);

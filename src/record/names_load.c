@@ -46,25 +46,32 @@ static const char *names_threads_program(const char *name)
 	return strcmp(name, NAMES_BLOCKS) == 0 ? NAMES_THREADS_LEAN : NAMES_THREADS;
 }
 
-static bool program_is_wanted(const char *program, const char *name, bool with_blocks,
-			      bool with_threads)
+static bool program_is_wanted(const char *program, const struct names_load *what, bool with_threads)
 {
-	return strcmp(program, name) == 0 || (with_blocks && strcmp(program, NAMES_BLOCKS) == 0) ||
-	       (with_threads && (strcmp(program, names_threads_program(name)) == 0 ||
+	return strcmp(program, what->name) == 0 ||
+	       (what->also && strcmp(program, what->also) == 0) ||
+	       (with_threads && (strcmp(program, names_threads_program(what->name)) == 0 ||
 				 strcmp(program, NAMES_BIRTHS) == 0));
 }
 
-/* What only NAMES_BLOCKS fills takes 20 MiB of the kernel's memory. */
-static void leave_out_blocks(struct bpf_object *object)
+static void leave_out(struct bpf_object *object, const char *name)
 {
-	static const char *const names[] = { "blocks", "missed", "named" };
+	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
 
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		struct bpf_map *map = bpf_object__find_map_by_name(object, names[i]);
+	if (map)
+		(void)bpf_map__set_autocreate(map, false);
+}
 
-		if (map)
-			(void)bpf_map__set_autocreate(map, false);
-	}
+/* What only NAMES_BLOCKS fills takes 20 MiB of the kernel's memory. */
+static void leave_out_blocks(struct bpf_object *object, const struct names_load *what)
+{
+	if (strcmp(what->name, NAMES_BLOCKS) == 0 ||
+	    (what->also && strcmp(what->also, NAMES_BLOCKS) == 0))
+		return;
+	leave_out(object, "blocks");
+	leave_out(object, "missed");
+	if (!what->also)
+		leave_out(object, "named");
 }
 
 /* For always less memory is taken than for a recording: a ring that is a quarter full wakes who takes it out. */
@@ -81,7 +88,6 @@ static void size_maps(struct bpf_object *object, uint64_t keep_bytes)
 static int load_programs(const struct names_load *what, bool with_threads,
 			 struct bpf_object **out_object, struct err *err)
 {
-	const char *name = what->name;
 	struct bpf_object_open_opts opts = { .sz = sizeof(opts), .object_name = "holdup" };
 	struct bpf_object *object;
 	struct bpf_program *program;
@@ -93,10 +99,8 @@ static int load_programs(const struct names_load *what, bool with_threads,
 	if (rc)
 		return names_load_failed(err, rc);
 	bpf_object__for_each_program(program, object)(void) bpf_program__set_autoload(
-		program, program_is_wanted(bpf_program__name(program), name, what->with_blocks,
-					   with_threads));
-	if (strcmp(name, NAMES_BLOCKS) != 0 && !what->with_blocks)
-		leave_out_blocks(object);
+		program, program_is_wanted(bpf_program__name(program), what, with_threads));
+	leave_out_blocks(object, what);
 	if (what->keep_bytes)
 		size_maps(object, what->keep_bytes);
 	rc = bpf_object__load(object);

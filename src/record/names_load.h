@@ -14,6 +14,7 @@ struct raw_control;
 /* Its programs. The last two are good to have beside the others, where the kernel takes them. */
 #define NAMES_SINGLE_CALLS "on_one_exit"
 #define NAMES_BLOCKS	   "on_block"
+#define NAMES_OF_BLOCKS	   "on_block_named" /* of them, what descriptors name, and nothing else */
 #define NAMES_THREADS	   "on_each_task"
 #define NAMES_THREADS_LEAN "on_each_task_lean" /* the same, with NAMES_BLOCKS alone */
 #define NAMES_BIRTHS	   "on_new_task"
@@ -23,7 +24,7 @@ struct names_load {
 	const char *name;
 	bool with_threads;
 	uint64_t keep_bytes; /* 0 = for a recording */
-	bool with_blocks;    /* BLOCKS as well, for later */
+	const char *also;    /* NAMES_BLOCKS, for later, or NAMES_OF_BLOCKS; NULL = nothing */
 };
 
 /*

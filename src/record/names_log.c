@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,12 @@
 
 #define NAMES_BUFFER (256u << 10)
 #define GONE_MOST    8192u /* then all are forgotten */
+
+/* The last record of a descriptor. */
+struct gone {
+	uint64_t ended_ns; /* since then its process is not there; 0 = it is */
+	uint8_t record[];
+};
 
 int names_log_open(struct names_log *log, const char *dir, struct err *err)
 {
@@ -38,12 +46,15 @@ static uint64_t key_of(const struct wire_name *wire)
 	return (uint64_t)(uint32_t)wire->tgid << 32 | (uint32_t)wire->fd;
 }
 
+static struct gone *gone_at(const struct names_log *log, size_t i)
+{
+	return log->gone.used[i] ? (struct gone *)(uintptr_t)log->gone.slots[i].value : NULL;
+}
+
 static void forget_gone(struct names_log *log)
 {
-	for (size_t i = 0; i < log->gone.cap; i++) {
-		if (log->gone.used[i])
-			free((void *)(uintptr_t)log->gone.slots[i].value);
-	}
+	for (size_t i = 0; i < log->gone.cap; i++)
+		free(gone_at(log, i));
 	map_fini(&log->gone);
 	log->gone = (struct map){ 0 };
 	log->gone_bytes = 0;
@@ -61,21 +72,32 @@ static size_t record_bytes(const struct wire_name *wire)
 	return sizeof(*wire) + ((wire->name_bytes + 7u) & ~(size_t)7);
 }
 
+static void drop(struct names_log *log, struct gone *gone)
+{
+	struct wire_name wire;
+
+	memcpy(&wire, gone->record, sizeof(wire));
+	log->gone_bytes -= sizeof(*gone) + record_bytes(&wire);
+	free(gone);
+}
+
 static void keep_last(struct names_log *log, const struct wire_name *wire, const uint8_t *record)
 {
 	size_t bytes = record_bytes(wire);
+	struct gone *gone = xmalloc(sizeof(*gone) + bytes);
 	bool is_new;
 	uint64_t *slot;
+
+	gone->ended_ns = 0;
+	memcpy(gone->record, record, bytes);
 
 	if (log->gone.count == GONE_MOST)
 		forget_all(log);
 	slot = map_add(&log->gone, key_of(wire), &is_new);
-	if (!is_new) {
-		log->gone_bytes -= record_bytes((const void *)(uintptr_t)*slot);
-		free((void *)(uintptr_t)*slot);
-	}
-	*slot = (uintptr_t)memcpy(xmalloc(bytes), record, bytes);
-	log->gone_bytes += bytes;
+	if (!is_new)
+		drop(log, (struct gone *)(uintptr_t)*slot);
+	*slot = (uintptr_t)gone;
+	log->gone_bytes += sizeof(*gone) + bytes;
 }
 
 /* Called for each piece that goes. */
@@ -96,6 +118,33 @@ static void note_gone(void *context, const struct recent_piece *piece)
 void names_log_keep(struct names_log *log, uint64_t most_bytes)
 {
 	log->recent = recent_new(most_bytes, note_gone, log);
+}
+
+/* It ended before: nobody waits for it in what is held. Its number may be another's next. */
+static bool is_over(struct gone *gone, int32_t tgid, uint64_t now_ns, uint64_t before_ns)
+{
+	if (kill(tgid, 0) == 0 || errno != ESRCH)
+		gone->ended_ns = 0;
+	else if (!gone->ended_ns)
+		gone->ended_ns = now_ns;
+	return gone->ended_ns && gone->ended_ns < before_ns;
+}
+
+void names_log_sweep(struct names_log *log, uint64_t now_ns, uint64_t before_ns)
+{
+	struct map left = { 0 };
+
+	for (size_t i = 0; i < log->gone.cap; i++) {
+		struct gone *gone = gone_at(log, i);
+		uint64_t key = log->gone.slots[i].key;
+
+		if (gone && is_over(gone, (int32_t)(key >> 32), now_ns, before_ns))
+			drop(log, gone);
+		else if (gone)
+			map_put(&left, key, (uintptr_t)gone);
+	}
+	map_fini(&log->gone);
+	log->gone = left;
 }
 
 bool names_log_write(struct names_log *log, const void *records, size_t bytes, uint64_t now_ns)
@@ -159,11 +208,14 @@ static void note_last(void *context, const struct wire_name *wire, const uint8_t
 		map_put(&snapshot->last, key_of(wire), number);
 }
 
+/* Told since it begins. Which thread did that is over: it is the process that has it. */
 static void write_record(struct names_snapshot *snapshot, struct wire_name wire,
 			 const uint8_t *record)
 {
-	if (wire.mono_ns < snapshot->begin_ns)
+	if (wire.mono_ns < snapshot->begin_ns) {
 		wire.mono_ns = snapshot->begin_ns;
+		wire.tid = is_name(&wire) ? wire.tgid : wire.tid;
+	}
 	(void)fwrite(&wire, sizeof(wire), 1, snapshot->out);
 	(void)fwrite(record + sizeof(wire), record_bytes(&wire) - sizeof(wire), 1, snapshot->out);
 }
@@ -172,16 +224,15 @@ static void write_record(struct names_snapshot *snapshot, struct wire_name wire,
 static void write_gone(const struct names_log *log, struct names_snapshot *snapshot)
 {
 	for (size_t i = 0; i < log->gone.cap; i++) {
-		const uint8_t *record =
-			log->gone.used[i] ? (void *)(uintptr_t)log->gone.slots[i].value : NULL;
+		const struct gone *gone = gone_at(log, i);
 		struct wire_name wire;
 
-		if (record)
+		if (gone)
 			map_put(&snapshot->told->keys, log->gone.slots[i].key, 1);
-		if (!record || map_find(&snapshot->last, log->gone.slots[i].key))
+		if (!gone || map_find(&snapshot->last, log->gone.slots[i].key))
 			continue;
-		memcpy(&wire, record, sizeof(wire));
-		write_record(snapshot, wire, record);
+		memcpy(&wire, gone->record, sizeof(wire));
+		write_record(snapshot, wire, gone->record);
 	}
 }
 

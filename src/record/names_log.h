@@ -22,7 +22,7 @@ struct names_log {
 	off_t file_bytes;      /* whole records in the file */
 	struct recent *recent; /* owned; NULL = it is a file */
 	struct map
-		gone; /* process and descriptor -> its last record that is not in 'recent' any more; owned */
+		gone; /* process and descriptor -> its last record that is not in 'recent' any more, with more; owned */
 	uint64_t gone_bytes;
 	bool forgot; /* some of them */
 };
@@ -50,6 +50,12 @@ bool names_log_write(struct names_log *log, const void *records, size_t bytes, u
  */
 int names_log_snapshot(const struct names_log *log, int kernel_fd, uint64_t begin_ns,
 		       struct names_told *out_told, struct err *err);
+
+/*
+ * In memory: what processes named that were seen to be gone, and that before 'before_ns', is not needed any more. They
+ * are known by their numbers here.
+ */
+void names_log_sweep(struct names_log *log, uint64_t now_ns, uint64_t before_ns);
 
 /* In memory: what it takes now. */
 uint64_t names_log_bytes(const struct names_log *log);

@@ -44,8 +44,15 @@ void names_rest(struct names_recorder *recorder, bool rests)
 	(void)rests;
 }
 
-void names_renew(struct names_recorder *recorder)
+bool names_of_waits(const struct names_recorder *recorder)
 {
+	(void)recorder;
+	return false;
+}
+
+void names_renew(struct names_recorder *recorder, uint64_t before_ns)
+{
+	(void)before_ns;
 	(void)recorder;
 }
 

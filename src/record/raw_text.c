@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "record/bpf/raw.h"
+#include "wire/wire.h"
 
 void raw_path(const char *text, size_t bytes, char *out, size_t room)
 {
@@ -101,4 +102,46 @@ bool raw_text(const struct raw_name *raw, char *out, size_t room)
 	default:
 		return false;
 	}
+}
+
+bool raw_unix_path(const char *bytes, size_t len, char *out)
+{
+	if (len >= RAW_UNIX_SLOT)
+		len = RAW_UNIX_SLOT - 1;
+	if (len && bytes[0])
+		len = strnlen(bytes, len);
+	for (size_t i = 0; i < len; i++)
+		out[i] = bytes[i] ? bytes[i] : '@';
+	out[len] = '\0';
+	return len > 0;
+}
+
+enum fd_watch raw_watch(const struct raw_name *raw, struct wire_name *out_wire)
+{
+	switch (raw->kind) {
+	case RAW_KIND_ASKED:
+	case RAW_KIND_ASKED_PEER:
+		out_wire->inode = (uint32_t)raw->fd;
+		out_wire->fd = -1;
+		return FD_ASKED;
+	case RAW_KIND_ARGS:
+		out_wire->inode = 0;
+		out_wire->fd = -1;
+		return FD_RUNS;
+	case RAW_KIND_VTID: /* the number is the text */
+		out_wire->fd = -1;
+		out_wire->inode = raw->inode;
+		return FD_VTID;
+	case RAW_KIND_OWNER:
+		out_wire->inode =
+			(uint32_t)raw->pid | (raw->flags & RAW_INFERRED ? FD_OWNER_INFERRED : 0);
+		out_wire->fd = -1;
+		return FD_OWNER;
+	}
+	if (raw->call == RAW_CALL_HELD) {
+		out_wire->inode =
+			(uint32_t)raw->pid | (raw->flags & RAW_SEVERAL ? FD_HELD_BY_SEVERAL : 0);
+		return FD_HELD;
+	}
+	return raw->call == RAW_CALL_WATCHED ? FD_WATCHED : FD_NAMED;
 }

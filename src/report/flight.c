@@ -61,8 +61,9 @@ static void print_cost(FILE *out, const struct flight_status_report *status)
 	if (!status->cost.events_ns || !(all_ns > 0))
 		return;
 	fprintf(out,
-		"  events cost the programs about %s, estimated; all together about %.2f %% of the CPUs' time",
+		"  events cost the programs about %s, estimated; BPF programs used %s; all together about %.2f %% of the CPUs' time",
 		text_duration(status->cost.events_ns).s,
+		text_duration(fact_cost_bpf_ns(&status->cost)).s,
 		100 * (double)fact_cost_all_ns(&status->cost) / all_ns);
 	if (status->cost.budget_ns)
 		fprintf(out, ", since the budget began %.2f %%; the budget is %g %%",
@@ -142,6 +143,7 @@ static void json_status(FILE *out, const struct flight_status_report *status)
 		{ "cpu_ns", status->cpu_ns },
 		{ "explain_cpu_ns", status->explain_cpu_ns },
 		{ "events_cpu_ns", status->cost.events_ns },
+		{ "bpf_cpu_ns", fact_cost_bpf_ns(&status->cost) },
 		{ "cost_ns", fact_cost_all_ns(&status->cost) },
 		{ "cost_cpus", status->cost.cpus },
 		{ "budget_ppm", status->cost.budget_ppm },

@@ -14,6 +14,7 @@
 #include "stuck/sampled.h"
 
 #define TOP_DEFAULT 20
+#define NAMES_MAX   8 /* of a deadlock */
 
 static const struct {
 	const char *name;  /* in JSON */
@@ -79,6 +80,32 @@ static void sampled_add_counts(const struct sampled *sampled, uint64_t *out_cpu_
 	}
 }
 
+/* They are known, not inferred. */
+static void sampled_print_deadlocks(FILE *out, const struct stuck *stuck)
+{
+	for (size_t i = 0; i < stuck->cycle_count; i++) {
+		const struct stuck_cycle *cycle = &stuck->cycles[i];
+		AUTO_FREE char *text = NULL, *safe = NULL;
+		char *names = xstrdup("");
+
+		for (size_t k = 0; k < cycle->count && k < NAMES_MAX; k++) {
+			const struct stuck_thread *thread = stuck_find(stuck, cycle->tids[k]);
+			char *more = xasprintf("%s%s%s[%d]", names, k ? ", " : "",
+					       thread ? thread->comm : "?", cycle->tids[k]);
+
+			free(names);
+			names = more;
+		}
+		text = xasprintf("DEADLOCK: %zu thread%s: %s%s.", cycle->count,
+				 cycle->count == 1 ? " waits for itself" : "s wait for each other",
+				 names, cycle->count > NAMES_MAX ? " and others" : "");
+		free(names);
+		safe = text_escaped(text);
+		fputs("  ", out);
+		table_wrap(out, safe, 2);
+	}
+}
+
 static void sampled_print_head(FILE *out, const struct sampled *sampled)
 {
 	uint64_t looks, cpu_ns, queue_ns;
@@ -96,6 +123,8 @@ static void sampled_print_head(FILE *out, const struct sampled *sampled)
 		text_duration(cpu_ns).s, text_duration(queue_ns).s);
 	if (sampled->is_ended)
 		fputs("  The process has exited.\n", out);
+	else if (sampled->last)
+		sampled_print_deadlocks(out, sampled->last);
 	if (!most)
 		return;
 	text = xasprintf("Largest hold-up (sampled): %s[%d], with %.1f waiting threads per sample "
@@ -149,6 +178,14 @@ static void sampled_put_wait(struct json *json, const struct sampled_wait *wait)
 	json_end_object(json);
 }
 
+static void put_tids(struct json *json, const struct stuck_cycle *cycle)
+{
+	json_begin_array(json, NULL);
+	for (size_t i = 0; i < cycle->count; i++)
+		json_print_i64(json, NULL, cycle->tids[i]);
+	json_end_array(json);
+}
+
 void report_sampled_json(FILE *out, const struct sampled *sampled)
 {
 	struct json json = { .out = out };
@@ -167,6 +204,11 @@ void report_sampled_json(FILE *out, const struct sampled *sampled)
 		sampled_put_wait(&json, &sampled->waits[i]);
 	json_end_array(&json);
 	json_print_u64(&json, "left_out", sampled->waits_left_out);
+	json_begin_array(&json, "cycles");
+	for (size_t i = 0; sampled->last && !sampled->is_ended && i < sampled->last->cycle_count;
+	     i++)
+		put_tids(&json, &sampled->last->cycles[i]);
+	json_end_array(&json);
 	json_end_object(&json);
 	json_fini(&json);
 }

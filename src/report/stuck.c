@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sorting.h"
 #include "base/text.h"
 #include "event/stacks.h"
 #include "report/frames.h"
@@ -388,30 +389,37 @@ static void print_edges(FILE *out, const struct stuck *stuck, const struct stuck
 }
 
 /* In whose code it waits, and who called that. */
+static char *place_text(const struct report_stuck *report, const struct stack *stack,
+			uint32_t number)
+{
+	uint32_t at = stack->place != FRAME_NONE ? stack->place : 0;
+	const struct stack_frame *place = stacks_frame(report->stacks, number, at);
+	uint32_t caller =
+		place->function ? stack->caller : stacks_named_caller(report->stacks, number, at);
+	bool has_caller = caller != FRAME_NONE && stack->place != FRAME_NONE;
+	AUTO_FREE char *text = frame_text(place);
+	AUTO_FREE char *above =
+		has_caller ? frame_text(stacks_frame(report->stacks, number, caller)) : NULL;
+	const char *how = place->function ? ", called by " : ", below ";
+
+	return xasprintf("%s%s%s", text, has_caller ? how : "", has_caller ? above : "");
+}
+
 static void print_code(FILE *out, const struct report_stuck *report, int32_t tid,
 		       const char *indent)
 {
 	uint32_t number;
 	const struct stack *stack = stack_of(report->stacks, tid, &number);
+	AUTO_FREE char *place = NULL;
 
 	if (!stack || !stack->count)
 		return;
 	if (report->whole) {
 		frame_print_stack(out, report->stacks, number, stack->place, indent);
-	} else {
-		uint32_t at = stack->place != FRAME_NONE ? stack->place : 0;
-		const struct stack_frame *place = stacks_frame(report->stacks, number, at);
-		AUTO_FREE char *text = frame_text(place);
-		uint32_t caller = place->function ? stack->caller
-						  : stacks_named_caller(report->stacks, number, at);
-
-		fprintf(out, "%s    at %s", indent, text);
-		if (caller != FRAME_NONE && stack->place != FRAME_NONE) {
-			fputs(place->function ? ", called by " : ", below ", out);
-			frame_put(out, stacks_frame(report->stacks, number, caller));
-		}
-		fputc('\n', out);
+		return;
 	}
+	place = place_text(report, stack, number);
+	fprintf(out, "%s    at %s\n", indent, place);
 }
 
 static void print_thread(FILE *out, const struct report_stuck *report,
@@ -494,9 +502,72 @@ static void print_names(FILE *out, const struct stuck *stuck, const size_t *indi
 		fprintf(out, " and %zu more", count - NAMES_MAX);
 }
 
-/* "4 threads wait for up to 3.20 s in futex: condition variable: a[3], b[4], ..." */
-static void print_alike(FILE *out, const struct stuck *stuck, const size_t *indices, size_t count)
+struct place {
+	char *text; /* owned */
+	size_t count;
+	int32_t tid; /* the first that is there */
+};
+
+ORDER_FUNCTION(by_place_text, struct place, ORDER_TEXT(text), ORDER_UP(tid));
+ORDER_FUNCTION(by_place_count, struct place, ORDER_DOWN(count), ORDER_TEXT(text));
+
+/* One for each thread; returns how many different ones come first. */
+static size_t join_places(struct place *places, size_t count)
 {
+	size_t kinds = 0;
+
+	qsort(places, count, sizeof(*places), by_place_text);
+	for (size_t i = 0; i < count; i++) {
+		if (kinds && strcmp(places[kinds - 1].text, places[i].text) == 0) {
+			places[kinds - 1].count++;
+			free(places[i].text);
+		} else {
+			places[kinds++] = places[i];
+		}
+	}
+	qsort(places, kinds, sizeof(*places), by_place_count);
+	return kinds;
+}
+
+/* "at f (x): 3 of them", "at g (x): a[3]" */
+static void print_places(FILE *out, const struct report_stuck *report, const size_t *indices,
+			 size_t count)
+{
+	AUTO_FREE struct place *places = xcalloc(count + 1, sizeof(*places));
+	size_t known = 0, kinds;
+
+	for (size_t i = 0; i < count; i++) {
+		int32_t tid = report->stuck->threads[indices[i]].tid;
+		uint32_t number;
+		const struct stack *stack = stack_of(report->stacks, tid, &number);
+
+		if (stack && stack->count)
+			places[known++] =
+				(struct place){ place_text(report, stack, number), 1, tid };
+	}
+	kinds = join_places(places, known);
+	for (size_t i = 0; i < kinds; i++) {
+		if (i < NAMES_MAX)
+			fprintf(out, "    at %s", places[i].text);
+		if (i < NAMES_MAX && places[i].count > 1 && places[i].count < count)
+			fprintf(out, ": %s of them", text_count(places[i].count).s);
+		if (i < NAMES_MAX && places[i].count == 1) {
+			fputs(": ", out);
+			print_name(out, report->stuck, places[i].tid);
+		}
+		if (i < NAMES_MAX)
+			fputc('\n', out);
+		free(places[i].text);
+	}
+	if (kinds > NAMES_MAX)
+		fprintf(out, "    at %zu more places: --unfold has them\n", kinds - NAMES_MAX);
+}
+
+/* "4 threads wait for up to 3.20 s in futex: condition variable: a[3], b[4], ..." */
+static void print_alike(FILE *out, const struct report_stuck *report, const size_t *indices,
+			size_t count)
+{
+	const struct stuck *stuck = report->stuck;
 	const struct stuck_thread *first = &stuck->threads[indices[0]];
 	AUTO_FREE char *object = stuck_fold_object(first);
 	AUTO_FREE char *wait = xasprintf("%s%s%s%s", first->in, object[0] ? ": " : "", object,
@@ -516,6 +587,7 @@ static void print_alike(FILE *out, const struct stuck *stuck, const size_t *indi
 	fprintf(out, " in %s: ", safe);
 	print_names(out, stuck, indices, count);
 	fputc('\n', out);
+	print_places(out, report, indices, count);
 	print_root(out, stuck, first);
 }
 
@@ -534,7 +606,7 @@ static void print_row(FILE *out, const struct report_stuck *report, const size_t
 	}
 	rows->printed++;
 	if (count > 1) {
-		print_alike(out, report->stuck, indices, count);
+		print_alike(out, report, indices, count);
 	} else {
 		print_thread(out, report, first, "");
 		print_root(out, report->stuck, first);
@@ -595,13 +667,46 @@ void report_stuck_cycles(FILE *out, const struct stuck *stuck)
 		fputs("  So it was when the recording ended; holdup stuck shows more.\n\n", out);
 }
 
+/* Where no cycle is known: of how many processes no thread can go on by what this machine does. Threads of one stand together. */
+static size_t asleep_processes(const struct stuck *stuck, const struct stuck_thread **out_first)
+{
+	size_t count = 0;
+	int32_t tgid = 0;
+
+	for (size_t i = 0; i < stuck->count; i++) {
+		const struct stuck_thread *thread = &stuck->threads[i];
+
+		if (thread->root != STUCK_ROOT_INSIDE || thread->tgid == tgid)
+			continue;
+		tgid = thread->tgid;
+		if (!count++)
+			*out_first = thread;
+	}
+	return count;
+}
+
+static char *headline(const struct stuck *stuck)
+{
+	const struct stuck_thread *first = NULL;
+	size_t asleep = stuck->cycle_count ? 0 : asleep_processes(stuck, &first);
+	AUTO_FREE char *name = asleep == 1 ? thread_name(stuck, first->tgid) : NULL;
+
+	if (asleep == 1)
+		return xasprintf("no deadlock found, but only a signal can wake %s", name);
+	if (asleep)
+		return xasprintf("no deadlock found, but only a signal can wake each of %s "
+				 "processes",
+				 text_count(asleep).s);
+	return xstrdup(stuck->cycle_count ? "a deadlock" : "no deadlock found");
+}
+
 void report_stuck_text(FILE *out, const struct report_stuck *report)
 {
 	const struct stuck *stuck = report->stuck;
+	AUTO_FREE char *line = headline(stuck);
 
 	fprintf(out, "%s %s inspected in %s: %s\n", text_count(stuck->count).s,
-		stuck->count == 1 ? "thread" : "threads", text_duration(stuck->took_ns).s,
-		stuck->cycle_count ? "a deadlock" : "no deadlock found");
+		stuck->count == 1 ? "thread" : "threads", text_duration(stuck->took_ns).s, line);
 	print_cycles(out, report);
 	print_convoys(out, stuck);
 	print_threads(out, report);

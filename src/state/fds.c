@@ -310,12 +310,29 @@ static void pair_up(struct state *state, const struct thread *thread, uint32_t i
 	}
 }
 
-/* With lean events a name is told when somebody blocks on it: a socket or pipe may be the one that is known. */
-static bool is_told_again(const struct state *state, uint64_t found, const struct ev_fd_name *name)
+static bool uses_fd(const struct state *state, const struct thread *thread, int32_t fd)
+{
+	const struct call *call = call_of(state, thread);
+
+	return thread->in_call && (call->kind == CALL_FD || call->kind == CALL_EPOLL) &&
+	       thread->call_args[call->arg] == (uint64_t)fd;
+}
+
+/*
+ * A name may be told when somebody blocks on it: that may be the one that is known. With lean events it is
+ * known of a socket or pipe.
+ */
+static bool is_told_again(const struct state *state, const struct thread *thread, uint64_t found,
+			  const struct ev_fd_name *name)
 {
 	const struct object *object = fds_object(state, found);
 
-	return state->is_lean && object && name->inode && object->inode == name->inode;
+	if (!object || (!state->is_lean && !uses_fd(state, thread, name->fd)))
+		return false;
+	if (name->inode || state->is_lean)
+		return name->inode && object->inode == name->inode;
+	return !object->inode && strcmp(names_text(&state->tl->names, object->name),
+					name->name ? name->name : "") == 0;
 }
 
 /* The same: told right behind the switch, it is of the wait that has just begun. */
@@ -331,6 +348,15 @@ static void name_told_wait(struct thread *thread, int32_t fd, const struct objec
 	wait->object = object->name;
 	if (role_serves(object->role))
 		wait->flags |= WAIT_SERVER;
+}
+
+/* It began before the recording, and ended before anybody looked: nothing else tells whose it is. */
+static void join_told(struct state *state, struct thread *thread, const struct ev_fd_name *name)
+{
+	if (thread->process || thread->tl->kernel || name->tgid <= 0)
+		return;
+	thread->tl->tgid = name->tgid;
+	thread->process = process_get(state, name->tgid);
 }
 
 void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -350,12 +376,14 @@ void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 		throttle_told(state, ev);
 	if (thread && thread->process && name->watch > FD_THROTTLED)
 		asked_on_name(state, thread, name);
+	if (thread && name->watch <= FD_WATCHED)
+		join_told(state, thread, name);
 	if (!thread || !thread->process || name->fd < 0 || name->watch > FD_WATCHED)
 		return;
 	call = call_of(state, thread);
 	found = map_find(&thread->process->fds, (uint32_t)name->fd);
 	if (found && (name->watch || call->kind == CALL_CONNECT || call->kind == CALL_NAME ||
-		      is_told_again(state, *found, name))) {
+		      is_told_again(state, thread, *found, name))) {
 		rename_fd(state, thread->process, name, found);
 		object = slot_fd_of(*found).object;
 	} else {
@@ -370,7 +398,7 @@ void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 		polled_told(state, thread, ev);
 	else
 		name_waits(state, thread, name->fd, &state->objects[object]);
-	if (state->is_lean && object)
+	if (object && !name->watch)
 		name_told_wait(thread, name->fd, &state->objects[object]);
 }
 

@@ -91,6 +91,21 @@ static void put_kind(const struct fact_wait *seen, char *out, size_t bytes)
 			       at + strlen(word));
 }
 
+/* Which descriptor a wait is about stands before it: "fd 3 = pipe:[5]", "lock of fd 3 = /x", "fd 3: unix socket /s, whose queue is full". */
+static const char *without_fd(const char *object, int32_t fd)
+{
+	static const char *const forms[] = { "fd %d = ", "fd %d: ", "lock of fd %d = " };
+	char lead[32];
+
+	for (size_t i = 0; fd >= 0 && i < ARRAY_LEN(forms); i++) {
+		int bytes = snprintf(lead, sizeof(lead), forms[i], fd);
+
+		if (strncmp(object, lead, (size_t)bytes) == 0)
+			return object + bytes;
+	}
+	return object;
+}
+
 const char *seen_by(struct state *state, const struct fact_wait *seen)
 {
 	AUTO_FREE char *by = xasprintf(BY_SEEN "%s", seen->how);
@@ -126,6 +141,7 @@ void seen_object(struct state *state, struct wait *wait, const struct fact_wait 
 	put_kind(seen, kind, sizeof(kind));
 	if (seen->word && strcmp(kind, "futex") == 0)
 		return;
-	text = seen->word ? xasprintf("futex 0x%" PRIx64 ", %s", seen->word, kind) : xstrdup(kind);
+	text = seen->word ? xasprintf("futex 0x%" PRIx64 ", %s", seen->word, kind)
+			  : xstrdup(without_fd(kind, wait->fd));
 	wait->object = names_add(names, text, TEXT_BYTES);
 }

@@ -1,6 +1,7 @@
 /* sampled.c - look, count what was found, look again. */
 #include "stuck/sampled.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -123,6 +124,13 @@ static void count_look(struct sampled *sampled, const struct stuck *stuck)
 	}
 }
 
+static void take_look(struct sampled *sampled, struct stuck *stuck)
+{
+	count_look(sampled, stuck);
+	stuck_free(sampled->last); /* NULL is fine */
+	sampled->last = stuck;
+}
+
 static int by_looks(const void *a, const void *b)
 {
 	const struct sampled_wait *x = a, *y = b;
@@ -150,16 +158,17 @@ int sampled_run(const struct stuck_select *select, uint64_t for_ns, uint64_t eve
 		struct stuck *stuck;
 		int rc = stuck_look(select, &stuck, err);
 
-		if (rc < 0 && sampled->looks == 0) {
-			sampled_free(sampled);
-			return rc;
-		}
-		if (rc < 0) {
+		if (rc == -ESRCH && sampled->looks) {
 			sampled->is_ended = true;
 			break;
 		}
-		count_look(sampled, stuck);
-		stuck_free(stuck);
+		/* A look that took too long is one less. */
+		if (rc < 0 && (rc != -ETIME || !sampled->looks)) {
+			sampled_free(sampled);
+			return rc;
+		}
+		if (rc == 0)
+			take_look(sampled, stuck);
 		pause_until(at_ns + every_ns, end_ns);
 		at_ns = now_ns();
 	}
@@ -176,5 +185,6 @@ void sampled_free(struct sampled *sampled)
 		return;
 	free(sampled->waits);
 	free(sampled->threads);
+	stuck_free(sampled->last);
 	free(sampled);
 }

@@ -43,7 +43,8 @@ struct sampled {
 	size_t waits_left_out;		/* kinds of waits beyond the bound */
 	struct sampled_thread *threads; /* owned */
 	size_t thread_count, thread_cap;
-	bool is_ended; /* nobody was there any more */
+	struct stuck *last; /* owned; the last look: who waited for each other then does so still */
+	bool is_ended;	    /* nobody was there any more */
 };
 
 /*

@@ -272,6 +272,7 @@ static struct stuck *look_twice(const struct asked *targets, int proc_fd,
 	graph_run(stuck);
 	add_all_missing(stuck, &second);
 	count_skipped(stuck, &first, &second);
+	stuck->barred = second.look.barred;
 	snap_fini(&first);
 	snap_fini(&second);
 	if (worker_free(worker))
@@ -282,14 +283,30 @@ static struct stuck *look_twice(const struct asked *targets, int proc_fd,
 	return stuck;
 }
 
+/* Of who was asked for. That a thread runs says nothing of others whose waits may not be read. */
+static bool is_any_known(const struct stuck *stuck)
+{
+	bool runs = false, is_asleep = false;
+
+	for (size_t i = 0; i < stuck->count; i++) {
+		const struct stuck_thread *thread = &stuck->threads[i];
+		bool is_unknown = !thread->in[0] && thread->kind == STUCK_UNKNOWN;
+
+		if (!thread->is_asked)
+			continue;
+		if (!is_unknown && thread->kind != STUCK_RUNS)
+			return true;
+		runs |= thread->kind == STUCK_RUNS;
+		is_asleep |= is_unknown;
+	}
+	return runs && !(is_asleep && stuck->barred);
+}
+
 /* Whether anything is known of anybody who was asked for; else why not. */
 static int is_answer(const struct stuck *stuck, struct err *err)
 {
-	for (size_t i = 0; i < stuck->count; i++) {
-		if (stuck->threads[i].is_asked &&
-		    (stuck->threads[i].in[0] || stuck->threads[i].kind != STUCK_UNKNOWN))
-			return 0;
-	}
+	if (is_any_known(stuck))
+		return 0;
 	if (stuck->count)
 		return err_set(err, -EACCES, "its wait is not readable%s",
 			       geteuid() ? " without root" : "");

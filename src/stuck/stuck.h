@@ -138,6 +138,7 @@ struct stuck {
 	size_t count;
 	size_t looked,
 		skipped;   /* threads, and those not looked at: for want of time, or too many */
+	size_t barred;	   /* whose system calls may not be read */
 	struct map by_tid; /* index into threads */
 	struct stuck_cycle *cycles;
 	size_t cycle_count;

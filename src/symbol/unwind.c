@@ -48,6 +48,7 @@ struct unwind_image {
 	bool is_known; /* else it is no code of an ELF file */
 	bool is_loaded;
 	bool is_32; /* of i386, where we are its x86-64 */
+	bool is_go; /* Go's linker made it */
 };
 
 struct unwinder {
@@ -266,6 +267,25 @@ static bool unwind_is_32(const GElf_Ehdr *head)
 #endif
 }
 
+static bool unwind_has_section(Elf *elf, const char *name)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) < 0)
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *its = gelf_getshdr(section, &header)
+					  ? elf_strptr(elf, names, header.sh_name)
+					  : NULL;
+
+		if (its && strcmp(its, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 static struct unwind_image unwind_image_of(const struct unwind_map *map)
 {
 	Elf *elf = map->fd < 0 ? NULL : elf_begin(map->fd, ELF_C_READ_MMAP, NULL);
@@ -276,6 +296,7 @@ static struct unwind_image unwind_image_of(const struct unwind_map *map)
 			 unwind_bias(elf, map->start, map->offset, map->bytes, &image.bias);
 	image.is_loaded = image.is_known && unwind_begins(elf, map->offset);
 	image.is_32 = image.is_known && unwind_is_32(&head);
+	image.is_go = image.is_known && unwind_has_section(elf, ".gopclntab");
 	/* These can be in one place only: elsewhere are copies of their code. */
 	if (image.is_known && head.e_type == ET_EXEC && image.bias)
 		image.is_loaded = false;
@@ -404,6 +425,28 @@ static uint64_t unwind_sp(const struct unwinder *unwinder, Dwfl_Frame *state)
 	return dwfl_frame_reg(state, unwinder->is_32 ? UNWIND_SP_32 : UNWIND_SP, &sp) == 0 ? sp : 0;
 }
 
+/*
+ * Go's scheduler, and C, run on the stack of the thread, goroutines on others. The tables of the code that goes from
+ * one to the other do not say so: what follows there would be what the stack held before.
+ */
+static bool unwind_leaves_stack(const struct unwinder *unwinder, uint32_t map, uint64_t pc)
+{
+	static const char *const names[] = { "runtime.mcall", "runtime.systemstack",
+					     "runtime.asmcgocall", "runtime.morestack" };
+	Dwfl_Module *module =
+		unwinder->images[map].is_go ? dwfl_addrmodule(unwinder->dwfl, pc) : NULL;
+	const char *name = module ? dwfl_module_addrname(module, pc) : NULL;
+
+	for (size_t i = 0; name && i < ARRAY_LEN(names); i++) {
+		size_t bytes = strlen(names[i]);
+
+		if (strncmp(name, names[i], bytes) == 0 &&
+		    (!name[bytes] || strcmp(name + bytes, ".abi0") == 0))
+			return true;
+	}
+	return false;
+}
+
 /* Called for each frame; what stands in code of no file is the end, as it would be a guess. */
 static int unwind_take_frame(Dwfl_Frame *state, void *context)
 {
@@ -442,7 +485,11 @@ static int unwind_take_frame(Dwfl_Frame *state, void *context)
 	}
 	frame->address = unwind_address(unwinder, frame->map, pc);
 	unwinder->frame_count++;
-	return DWARF_CB_OK;
+	if (!unwind_leaves_stack(unwinder, frame->map, pc))
+		return DWARF_CB_OK;
+	unwinder->is_cut = true;
+	unwinder->cut_why = "goroutines have stacks of their own";
+	return DWARF_CB_ABORT;
 }
 
 void unwinder_knows(struct unwinder *unwinder, bool (*is_known)(void *context, uint64_t pc),

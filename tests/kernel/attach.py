@@ -232,6 +232,28 @@ def check_sampled(tap):
            other.stdout, other.stderr)
 
 
+def check_sampled_deadlock(tap):
+    """Who waits for each other is said as that; who all wait for one, and for no other, is not."""
+    rights = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    for kind, found in (("rwlock", 1), ("lost", 0)):
+        program = subprocess.Popen([os.path.join(kernel.PROGRAMS, "stuck-programs"), kind], stdout=subprocess.DEVNULL, **rights)
+        argv = [kernel.HOLDUP, "why", "-d", "0.3", "-p", str(program.pid)]
+        try:
+            until = time.monotonic() + 20
+            while asleep(program.pid) < 2 and time.monotonic() < until:
+                time.sleep(0.01)
+            with tempfile.TemporaryDirectory() as folder:
+                os.chmod(folder, 0o755)
+                done = [subprocess.run(argv + more, capture_output=True, text=True, check=False, cwd=folder, **rights)
+                        for more in (["--json"], [])]
+        finally:
+            program.kill()
+            program.wait()
+        cycles = json.loads(done[0].stdout)["cycles"]
+        tap.ok([len(cycle) for cycle in cycles] == found * [2], kind + ", sampled: cycles", cycles)
+        tap.ok(("DEADLOCK: 2 threads wait for each other: " in done[1].stdout) == bool(found), kind + ", sampled: text", done[1].stdout)
+
+
 def main():
     kernel.need()
     tap = kernel.Tap()
@@ -242,6 +264,7 @@ def main():
     check_ends(tap)
     check_rwlocks(tap)
     check_sampled(tap)
+    check_sampled_deadlock(tap)
     tap.end()
 
 

@@ -131,6 +131,8 @@ def check_flight(tap):
         kernel.subprocess.run(load(1.5), check=True)
         status = json.loads(kernel.holdup("flight", "status", "--json").stdout)
         tap.ok(status["steps"] > 0 and status["cost_ns"] > status["events_cpu_ns"] > 0, "status tells it", status)
+        tap.ok((status["bpf_cpu_ns"] > 0) == (status["bpf_bytes"] > 0) and
+               status["cost_ns"] > status["events_cpu_ns"] + status["bpf_cpu_ns"], "also of its BPF programs", status)
         trace = kernel.holdup("flight", "snapshot", "budget").stdout.strip()
     finally:
         kernel.holdup("flight", "stop")

@@ -637,19 +637,34 @@ def check_names(tap):
 
 
 HOLDER = """
-import array, os, socket, sys
+import array, os, socket, sys, threading
 ours, theirs = socket.socketpair()
+def fifo(name):
+    os.mkfifo(name + ".fifo")
+    return os.open(name + ".fifo", os.O_RDWR)
+def wait(fd):
+    threading.Timer(0.1, os.write, (fd, b"x")).start()
+    os.read(fd, 1)
+def send(fd):
+    ours.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
+    return int.from_bytes(theirs.recvmsg(1, socket.CMSG_SPACE(4))[1][0][2], sys.byteorder)
+past, lost, passed = fifo("past"), fifo("lost"), fifo("passed")
+ender = os.fork()
+if not ender:
+    sys.stdin.readline()
+    wait(lost)
+    os._exit(0)
 os.dup2(os.open("stays", os.O_CREAT), 50)
 os.dup2(os.open("goes", os.O_CREAT), 51)
 os.dup2(os.open("closed", os.O_CREAT), 52)
-print("ready", flush=True)
-sys.stdin.readline()
+print("ready", ender, flush=True)
+os.waitpid(ender, 0)
+wait(past)
+os.close(past)
+wait(send(passed))
 os.dup2(os.open("comes", os.O_CREAT), 51)
 os.close(52)
-sent = os.open("sent", os.O_CREAT)
-ours.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [sent]))])
-got = theirs.recvmsg(1, socket.CMSG_SPACE(4))[1][0][2]
-print(int.from_bytes(got, sys.byteorder), flush=True)
+print(send(os.open("sent", os.O_CREAT)), flush=True)
 if not os.fork():
     sys.stdin.readline()
     os._exit(0)
@@ -664,11 +679,21 @@ def descriptors_of(trace, pid):
     return {fact["fd"]: os.path.basename(fact["name"]) for fact in facts if fact and fact["tgid"] == pid}
 
 
+def fifos_read(trace, pid):
+    """Those that it waited for."""
+    report, _ = kernel.why("--tid", pid, "--causality", trace)
+    objects = [wait["object"] for wait in report["causality"] if wait["in"] == "read"] if report else []
+    return [os.path.basename(name) for name in objects if name.endswith(".fifo")]
+
+
 def check_open(tap):
-    """Full events: what was open before the recorder has its name, and what is not sure has none."""
+    """
+    Full events: what was open before the recorder has its name, and what is not sure has none. What somebody
+    waited for has one as well when it is closed, came by a message, or its process has ended.
+    """
     holder = subprocess.Popen([sys.executable, "-c", HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    holder.stdout.readline()
-    with Recorder(tap, "open", "--memory", "64M", "-e", "full"):
+    ender = int(holder.stdout.readline().split()[1])
+    with Recorder(tap, "open", "--memory", "256M", "-e", "full"):
         holder.stdin.write("go\n")
         holder.stdin.flush()
         got = int(holder.stdout.readline())
@@ -683,6 +708,9 @@ def check_open(tap):
         tap.ok(found.get(50) == "stays", "open: what was open before has its name", found)
         tap.ok(51 not in found and 52 not in found, "open: what was another one before has none of before", found)
         tap.ok(got not in found, "open: what came by a message has none of before", got, found)
+        waits = fifos_read(trace, holder.pid), fifos_read(trace, ender)
+        tap.ok(waits[0] == ["past.fifo", "passed.fifo"], "open: what was waited for, and is closed or came by a message", waits)
+        tap.ok(waits[1] == ["lost.fifo"], "open: what was waited for, of who has ended", waits)
     holder.communicate("go\ngo\n")
 
 

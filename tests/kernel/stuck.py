@@ -662,6 +662,11 @@ def real_go(tap, folder):
     waits = [one["wait"] for one in case.report["threads"] if one["wait"] and one["wait"]["in"] == "futex"]
     tap.ok(no_deadlock(case) and waits and all((one["object"] or "").startswith("futex (Go: goroutines are not seen)")
                                                for one in waits), "threads of Go", case.report)
+    stacks = [[frame["function"] for frame in one["stack"]] for one in case.report["threads"]]
+    beyond = [stack for stack in stacks if "runtime.mcall" in stack[:-1]]
+    tap.ok(not beyond, "stacks of Go: no frame behind where a goroutine was left", beyond)
+    tap.ok(any(stack[-1:] == ["runtime.mcall"] for stack in stacks) or not any(map(any, stacks)),
+           "stacks of Go: until there", stacks)
 
 
 def wrong_words(tap):

@@ -30,7 +30,7 @@
  *	ringsubmit REQ OPCODE	ringready REQ		ringdone REQ		ringqueue REQ OPCODE	ringfile REQ FD
  *	netqueue SKB DEV	netrx SKB DEV		receive SKB DEV
  *	signal NR TID		lost SINCE COUNT [user|stepN]
- *	fdname TID FD NAME ROLE [watched | throttled [DEV SECTOR] | held PID | asked ERRNO | runs | owner TID]
+ *	fdname TID FD NAME ROLE [named TGID | watched | throttled [DEV SECTOR] | held PID | asked ERRNO | runs | owner TID]
  *	lockbegin ADDRESS FLAGS	lockend ADDRESS		locktold TID ADDRESS OWNER NAME
  *	other NAME
  */
@@ -444,6 +444,8 @@ static inline void tt_fd_name(struct text_trace *trace, struct event *ev, struct
 	if (trace->word_count > 6 && ev->fd_name.watch == FD_THROTTLED)
 		ev->fd_name.inode =
 			throttle_request(tt_device(trace, tt_word(trace, 6)), tt_number(trace, 7));
+	else if (trace->word_count > 6 && ev->fd_name.watch == FD_NAMED)
+		ev->fd_name.tgid = (int32_t)tt_number(trace, 6);
 	else if (trace->word_count > 6)
 		ev->fd_name.inode = (uint64_t)tt_number(trace, 6);
 }
@@ -705,7 +707,7 @@ static inline void tt_waits_line(struct text_trace *trace)
 		.who = (int32_t)tt_number(trace, 5),
 		.is_process = is_process,
 		.how = facts_keep(facts, trace->words[trace->word_count - 1]),
-		.word = 0x1000,
+		.word = strcmp(trace->words[3], "futex") == 0 ? 0x1000 : 0,
 	};
 }
 

@@ -181,27 +181,52 @@ static void tell_sleeper(struct task_struct *task, __u64 address, struct pt_regs
 		emit_of(address, (__s32)CALL_ARG1(regs), RAW_CALL_BLOCKED, 1ull << 63);
 }
 
-SEC("tp_btf/sched_switch")
-int on_block(__u64 *args)
+/* The thread that leaves its CPU blocks, in a call of its own, and that is told. */
+static __always_inline int blocks_in_call(__u64 *args)
 {
 	int is_preempted = (int)args[0];
 	struct task_struct *task = (struct task_struct *)args[1];
 	__u32 state = task->__state;
-	struct pt_regs *regs;
-	__u64 nr;
 
-	if (is_preempted || !state || state & TASK_DEAD || control.ended || control.rests ||
-	    task->flags & NO_OWN_CALL)
+	if (is_preempted || !state || state & TASK_DEAD || control.ended ||
+	    control.rests == RAW_RESTS_ALL || task->flags & NO_OWN_CALL)
 		return 0;
-	if ((__u32)task->tgid == control.recorder_tgid) {
-		learn_root(task);
-		return 0;
-	}
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	nr = CALL_NR(regs);
+	if ((__u32)task->tgid != control.recorder_tgid)
+		return 1;
+	learn_root(task);
+	return 0;
+}
+
+static __always_inline struct pt_regs *name_what_blocks(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u64 nr = CALL_NR(regs);
+
 	if (nr < RAW_NR_MAX && control.takes_fd[nr] && !CALL_IS_COMPAT_NOW(task))
 		name_blocked(task, nr, CALL_ARG1(regs));
-	tell_block(task, regs);
+	return regs;
+}
+
+SEC("tp_btf/sched_switch")
+int on_block(__u64 *args)
+{
+	struct task_struct *task = (struct task_struct *)args[1];
+	struct pt_regs *regs;
+
+	if (!blocks_in_call(args))
+		return 0;
+	regs = name_what_blocks(task);
+	if (control.rests != RAW_RESTS_CALLS)
+		tell_block(task, regs);
+	return 0;
+}
+
+/* The calls are recorded: only what their descriptors name is told. */
+SEC("tp_btf/sched_switch")
+int on_block_named(__u64 *args)
+{
+	if (blocks_in_call(args))
+		(void)name_what_blocks((struct task_struct *)args[1]);
 	return 0;
 }
 

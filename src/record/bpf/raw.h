@@ -126,9 +126,12 @@ struct raw_control {
 	__u64 lost_blocks;	   /* records that found no room */
 	__u32 wake_block_bytes;	   /* wake the reader when so much of them waits */
 	__u8 takes_fd[RAW_NR_MAX]; /* whether its first argument is a descriptor */
-	__u8 rests;		   /* no call that blocks is told of */
+	__u8 rests;		   /* RAW_RESTS_...: what of calls that block is not told */
 	__u8 tells_sleepers;	   /* the look at all threads tells of those that sleep already */
 };
+
+#define RAW_RESTS_CALLS 1 /* the calls; but what their descriptors name */
+#define RAW_RESTS_ALL	2
 
 #define RAW_BLOCK_COMPAT 1 /* the number is of the 32-bit table */
 #define RAW_BLOCK_ENDED	 2 /* the call has returned: the thread is on its way out of the kernel */

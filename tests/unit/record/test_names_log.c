@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -22,21 +23,27 @@ struct record {
 	char text[8];
 };
 
-static void add(struct names_log *log, uint64_t ns, int32_t fd, enum fd_watch watch,
-		const char *name)
+static void add_of(struct names_log *log, int32_t tgid, uint64_t ns, int32_t fd,
+		   enum fd_watch watch, const char *name)
 {
 	struct record record = {
 		.wire = { .magic = WIRE_NAME_MAGIC,
 			  .name_bytes = (uint32_t)strlen(name),
 			  .mono_ns = ns,
-			  .tgid = 42,
-			  .tid = 42,
+			  .tgid = tgid,
+			  .tid = tgid + 1,
 			  .fd = fd,
 			  .role = (uint32_t)watch << FD_WATCH_SHIFT },
 	};
 
 	memcpy(record.text, name, strlen(name));
 	assert_true(names_log_write(log, &record, sizeof(record), ns));
+}
+
+static void add(struct names_log *log, uint64_t ns, int32_t fd, enum fd_watch watch,
+		const char *name)
+{
+	add_of(log, 42, ns, fd, watch, name);
 }
 
 /* One that a poll watched is told of, too, and has no name by it. */
@@ -62,7 +69,10 @@ static char *told_of(const struct names_log *log, uint64_t begin_ns, int32_t fd)
 	while (read(file, &record, sizeof(record)) == sizeof(record)) {
 		char *more;
 
-		if (record.wire.fd != fd)
+		/* Who told of what is older may be another thread by now. */
+		assert_int_equal(record.wire.tid,
+				 record.wire.tgid + (record.wire.mono_ns != begin_ns));
+		if (record.wire.fd != fd || record.wire.tgid != 42)
 			continue;
 		more = xasprintf("%s%s%llu %.*s", text, *text ? ", " : "",
 				 (unsigned long long)record.wire.mono_ns,
@@ -122,11 +132,39 @@ static void names_that_went_from_memory_are_known(void **state)
 	names_log_close(&log);
 }
 
+/* For as long as its end is held. */
+static void names_of_who_has_ended_are_forgotten(void **state)
+{
+	struct names_log log = NAMES_LOG_NONE;
+	uint64_t bytes;
+	pid_t ended = fork();
+
+	(void)state;
+	if (ended == 0)
+		_exit(0);
+	assert_int_equal(waitpid(ended, NULL, 0), ended);
+	names_log_keep(&log, 1 << 20);
+	add_of(&log, getpid(), 100, 7, FD_NAMED, "lives");
+	add_of(&log, ended, 100, 7, FD_NAMED, "ended");
+	recent_forget(log.recent, 200);
+	bytes = names_log_bytes(&log);
+	names_log_sweep(&log, 300, 250);
+	names_log_sweep(&log, 400, 300);
+	assert_int_equal(log.gone.count, 2);
+	assert_int_equal(names_log_bytes(&log), bytes);
+	names_log_sweep(&log, 500, 301);
+	assert_int_equal(log.gone.count, 1);
+	assert_non_null(map_find(&log.gone, (uint64_t)getpid() << 32 | 7));
+	assert_true(names_log_bytes(&log) < bytes);
+	names_log_close(&log);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_last_name_before_it_begins_is_told_as_of_then),
 		cmocka_unit_test(names_that_went_from_memory_are_known),
+		cmocka_unit_test(names_of_who_has_ended_are_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

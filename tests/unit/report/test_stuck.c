@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "event/stacks.h"
 #include "report/stuck.h"
 #include "report/stuck_how.h"
 #include "stuck/condition.h"
@@ -71,8 +72,42 @@ static void what_is_inferred_anywhere_says_so(void **unused)
 	}
 }
 
+/* Of 'count' threads, two in each process, which are 'root'. */
+static char *first_line(int32_t count, enum stuck_root root)
+{
+	struct stuck *stuck = xcalloc(1, sizeof(*stuck));
+	size_t bytes;
+	char *text;
+	FILE *out = open_memstream(&text, &bytes);
+
+	stuck->threads = xcalloc((size_t)count, sizeof(*stuck->threads));
+	for (int32_t tid = 1; tid <= count; tid++) {
+		add(stuck, tid, 0, false);
+		stuck->threads[tid - 1].tgid = (tid - 1) / 2 * 2 + 1;
+		stuck->threads[tid - 1].root = root;
+	}
+	report_stuck_text(out, &(struct report_stuck){ .stuck = stuck, .all = true });
+	(void)fclose(out);
+	*strchr(text, '\n') = '\0';
+	stuck_free(stuck);
+	return text;
+}
+
+static void a_process_that_cannot_go_on_is_in_the_first_line(void **unused)
+{
+	AUTO_FREE char *none = first_line(2, STUCK_ROOT_SELF);
+	AUTO_FREE char *one = first_line(2, STUCK_ROOT_INSIDE);
+	AUTO_FREE char *two = first_line(4, STUCK_ROOT_INSIDE);
+
+	assert_string_equal(strchr(none, ':'), ": no deadlock found");
+	assert_string_equal(strchr(one, ':'),
+			    ": no deadlock found, but only a signal can wake t1[1]");
+	assert_string_equal(strchr(two, ':'),
+			    ": no deadlock found, but only a signal can wake each of 2 processes");
+}
+
 /* Threads 1 to 'count' wait for work in conditions of their own; 90 waits for 91, which sleeps. */
-static char *idle_text(int32_t count, bool unfold)
+static char *idle_text_of(int32_t count, bool unfold, const struct stacks *stacks)
 {
 	struct stuck *stuck = xcalloc(1, sizeof(*stuck));
 	size_t bytes;
@@ -98,11 +133,17 @@ static char *idle_text(int32_t count, bool unfold)
 	add(stuck, 90, 91, false);
 	add(stuck, 91, 0, false);
 	graph_run(stuck);
-	report_stuck_text(out,
-			  &(struct report_stuck){ .stuck = stuck, .all = true, .unfold = unfold });
+	report_stuck_text(
+		out, &(struct report_stuck){
+			     .stuck = stuck, .stacks = stacks, .all = true, .unfold = unfold });
 	(void)fclose(out);
 	stuck_free(stuck);
 	return text;
+}
+
+static char *idle_text(int32_t count, bool unfold)
+{
+	return idle_text_of(count, unfold, NULL);
 }
 
 static size_t lines_with(const char *text, const char *word)
@@ -171,6 +212,35 @@ static void who_waits_alike_is_one_line(void **unused)
 	assert_int_equal(lines_with(text, "semaphore"), 1);
 }
 
+/* Threads 1 to 3 wait in the first one, 4 in the second, and of 5 it is not known. */
+static void add_stacks(struct stacks *stacks)
+{
+	static const char *const functions[] = { "take_job", "take_lock" };
+
+	for (uint32_t i = 0; i < ARRAY_LEN(functions); i++) {
+		stacks_add_frame(stacks, &(struct stack_frame){ .function = functions[i],
+								.module = "server" });
+		assert_true(stacks_add_stack(stacks, &i, 1, NULL));
+	}
+	for (int32_t tid = 1; tid <= 4; tid++)
+		stacks_add_wait(stacks,
+				&(struct stack_wait){ .tid = tid, .end_ns = 5, .stack = tid == 4 });
+	stacks_finish(stacks);
+}
+
+static void one_line_has_the_places_of_all(void **unused)
+{
+	struct stacks stacks = { 0 };
+	AUTO_FREE char *text = NULL;
+
+	add_stacks(&stacks);
+	text = idle_text_of(5, false, &stacks);
+	assert_non_null(strstr(text, "5 threads wait"));
+	assert_non_null(strstr(text, "t5[5]\n    at take_job (server): 3 of them\n"
+				     "    at take_lock (server): t4[4]\n    ends in"));
+	stacks_fini(&stacks);
+}
+
 static void two_alike_and_unfolded_ones_are_lines_of_their_own(void **unused)
 {
 	AUTO_FREE char *two = idle_text(2, false), *unfolded = idle_text(4, true);
@@ -234,10 +304,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_known_is_said),
+		cmocka_unit_test(a_process_that_cannot_go_on_is_in_the_first_line),
 		cmocka_unit_test(what_is_inferred_anywhere_says_so),
 		cmocka_unit_test(output_is_no_input),
 		cmocka_unit_test(each_how_has_a_name_and_words),
 		cmocka_unit_test(who_waits_alike_is_one_line),
+		cmocka_unit_test(one_line_has_the_places_of_all),
 		cmocka_unit_test(who_runs_of_several_is_said_and_that_others_could_end_it),
 		cmocka_unit_test(two_alike_and_unfolded_ones_are_lines_of_their_own),
 		cmocka_unit_test(what_is_known_of_an_end_has_words_of_its_own),

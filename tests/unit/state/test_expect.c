@@ -547,6 +547,34 @@ static void what_was_seen_of_a_wait_is_believed(void **unused)
 	     nobody);
 }
 
+/* It is said once which descriptor that is. */
+static void a_descriptor_that_has_no_name_has_that_which_was_seen(void **unused)
+{
+	static const char *const seen[][2] = {
+		{ "read", "fd 3 = pipe:[5]" },
+		{ "flock", "lock of fd 3 = /x" },
+		{ "write", "fd 3: unix socket /s, whose queue is full" },
+		{ "read", "fd 33 = pipe:[5]" }, /* not of this one */
+	};
+	static const char *const named[] = { "pipe:[5]", "/x",
+					     "unix socket /s, whose queue is full",
+					     "fd 33 = pipe:[5]" };
+
+	for (size_t i = 0; i < ARRAY_LEN(seen); i++) {
+		AUTO_FREE char *text = xasprintf("thread 7 7 1 R main\nthread 9 9 1 R other\n"
+						 "waits 30 7 %s \"%s\" 0\n"
+						 "  0 cpu0 switch 0(runnable) 7\n"
+						 "  5 cpu0 enter %s 3\n"
+						 " 10 cpu0 switch 7(blocked) 0\n"
+						 " 60 cpu1 switch 0(runnable) 9\n",
+						 seen[i][0], seen[i][1], seen[i][0]);
+		struct told *told = replayed(text);
+
+		assert_string_equal(object_of(told, 7, 0), named[i]);
+		told_free(told);
+	}
+}
+
 /* 8 had the lock as the first slice was looked at; ENDS is how that one ended. */
 #define SLICES(ENDS)                                                        \
 	"thread 7 7 1 R main\n"                                             \
@@ -682,6 +710,7 @@ int main(void)
 		cmocka_unit_test(datagrams_come_from_who_is_bound_there),
 		cmocka_unit_test(who_got_what_came_last_is_awaited),
 		cmocka_unit_test(what_was_seen_of_a_wait_is_believed),
+		cmocka_unit_test(a_descriptor_that_has_no_name_has_that_which_was_seen),
 		cmocka_unit_test(what_was_seen_of_a_slice_is_so_of_the_next_one),
 		cmocka_unit_test(of_several_that_were_seen_none_is_guessed),
 		cmocka_unit_test(a_circle_is_told_as_one),

@@ -259,6 +259,51 @@ static void a_number_that_is_made_anew_loses_its_name(void **unused)
 		     "eventfd");
 }
 
+/* Before the switch, or behind it; of which the process was not known before, or another one. */
+static void what_is_told_as_a_thread_blocks_is_what_it_waits_for(void **unused)
+{
+	static const char *const told_then[][2] = {
+		{ "  9 cpu0 fdname 7 3 /x file\n", "" },
+		{ "", " 11 cpu0 fdname 7 3 /x file\n" },
+		{ "  9 cpu0 fdname 7 3 /x file named 5\n", "" },
+		{ "", " 11 cpu0 fdname 7 3 /x file named 5\n" },
+	};
+
+	for (size_t i = 0; i < 2 * ARRAY_LEN(told_then); i++) {
+		const char *const *told_of = told_then[i / 2];
+		AUTO_FREE char *text =
+			xasprintf("%s  0 cpu0 switch 0(runnable) 7\n  5 cpu0 enter read 3\n"
+				  "%s 10 cpu0 switch 7(blocked) 0\n%s 20 cpu1 waking 7\n"
+				  " 30 cpu0 switch 0(runnable) 7\n",
+				  i % 2 || i / 2 < 2 ? "thread 7 5 1 R prog\n" : "", told_of[0],
+				  told_of[1]);
+		struct told *told = replayed(text);
+
+		assert_string_equal(object_of(told, 7, 0), "/x");
+		assert_int_equal(thread_of(told, 7)->tgid, 5);
+		told_free(told);
+	}
+}
+
+/* It is the one that is known, and in the sets that it was in. */
+static void what_is_told_again_as_a_thread_blocks_stays_in_its_sets(void **unused)
+{
+	static const char *const names[] = { "pipe:[1]", "pipe:[2]" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		AUTO_FREE char *text =
+			xasprintf("thread 7 7 1 R prog\n" SET "epoll 7 5 9\n"
+				  "  0 cpu0 switch 0(runnable) 7\n  1 cpu0 enter read 9\n"
+				  "  2 cpu0 fdname 7 9 %s pipe\n  3 cpu0 leave read 1\n"
+				  "  5 cpu0 enter epoll_wait 5\n 10 cpu0 switch 7(blocked) 0\n",
+				  names[i]);
+		struct told *told = replayed(text);
+
+		assert_string_equal(object_of(told, 7, 0), i == 0 ? "pipe:[1]" : "");
+		told_free(told);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -272,6 +317,8 @@ int main(void)
 		cmocka_unit_test(how_many_it_watches_is_told_only_where_it_is_known),
 		cmocka_unit_test(exec_closes_what_is_marked),
 		cmocka_unit_test(a_number_that_is_made_anew_loses_its_name),
+		cmocka_unit_test(what_is_told_as_a_thread_blocks_is_what_it_waits_for),
+		cmocka_unit_test(what_is_told_again_as_a_thread_blocks_stays_in_its_sets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
