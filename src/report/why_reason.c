@@ -129,6 +129,8 @@ static const char *reason_deed(enum why_deed did)
 		return "woke up";
 	case WHY_DEED_STOPPED_WORK:
 		return "stopped working";
+	case WHY_DEED_MOVED_ON:
+		return "went on in other code";
 	case WHY_DEED_ENDED:
 	case WHY_DEED_NONE:
 		break;
@@ -361,7 +363,8 @@ static const char *reason_name_key(enum why_reason_kind kind)
 static void reason_put_data(struct json *json, const char *key, const struct why_reason *reason)
 {
 	static const char *const tcp[] = { "", "delayed_ack", "sent_again", "keep_alive" };
-	static const char *const deeds[] = { "", "ended", "woke_up", "stopped_working" };
+	static const char *const deeds[] = { "", "ended", "woke_up", "stopped_working",
+					     "moved_on" };
 	bool is_share = reason->kind == WHY_REASON_SHARE;
 
 	json_begin_object(json, key);

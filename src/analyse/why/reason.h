@@ -109,6 +109,7 @@ enum why_deed {
 	WHY_DEED_ENDED,
 	WHY_DEED_WOKE,
 	WHY_DEED_STOPPED_WORK,
+	WHY_DEED_MOVED_ON, /* worked on in other code */
 };
 
 /* A field that its kind does not have is 0; a text is never NULL but here: "" and NULL are the same. */

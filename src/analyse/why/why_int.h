@@ -288,6 +288,11 @@ enum nap_share {
  */
 uint32_t query_naps(struct query *query, uint32_t slot, const struct missed *missed,
 		    enum nap_share share, struct answer *out_answer);
+/*
+ * moved_on.c: when a thread that works all the time was seen first in other code than before, in the last of the
+ * sleeps and for good; 0 = it was not.
+ */
+uint64_t query_moved_on(const struct query *query, uint32_t slot, const struct missed *missed);
 /* Does it sleep, and is for nothing else? A read of a timer of its own does, too. */
 bool query_sleeps(struct query *query, const struct wait *wait);
 /* Is that sleep one that its own timer ended? */
