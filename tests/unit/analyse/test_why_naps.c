@@ -185,6 +185,18 @@ static void so_is_who_stopped_working_then(void **unused)
 	inferred(script, 55, 57);
 }
 
+/* What a program asks for as it begins is nothing that its first sleep is for. */
+static void a_question_before_the_first_sleep_alone_is_another_one(void **unused)
+{
+	struct script script = begun(true);
+
+	says(&script, "cpu0 enter access", 5);
+	says(&script, "cpu0 leave access -2", 5);
+	naps(&script, 5, 10);
+	last_nap(&script, NULL);
+	inferred(script, 55, 57);
+}
+
 /*
  * Stacks: burn() called by load(); the same by save(), and by load() further down. Looks at 8 every 3 ms: in the
  * stack 'before' up to 'until_ms', then in 'behind'.
@@ -566,6 +578,7 @@ int main(void)
 		cmocka_unit_test(a_sleep_before_an_act_goes_no_further),
 		cmocka_unit_test(a_thread_of_the_runtimes_own_sets_nothing),
 		cmocka_unit_test(so_is_who_stopped_working_then),
+		cmocka_unit_test(a_question_before_the_first_sleep_alone_is_another_one),
 		cmocka_unit_test(so_is_who_worked_on_in_other_code),
 		cmocka_unit_test(but_not_who_is_seen_there_too_late_or_too_early),
 		cmocka_unit_test(and_who_ended),
