@@ -302,6 +302,13 @@ bool query_is_nap(struct query *query, const struct wait *wait);
 bool query_missed(struct query *query, uint32_t slot, const struct missed *missed,
 		  struct answer *out_answer);
 
+/*
+ * unanswered.c: its time was up: who had been asked on the connection that it waited for, and what that one did. NULL =
+ * it is not known, or it had not asked.
+ */
+const struct why_reason *query_unanswered(struct query *query, uint32_t slot,
+					  const struct wait *wait);
+
 /* gave_up.c: did it wait for a child up to a limit, and killed that then? */
 bool query_gave_up(struct query *query, uint32_t slot, const struct wait *wait,
 		   struct answer *out_answer);
