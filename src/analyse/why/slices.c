@@ -65,7 +65,7 @@ struct slice_run {
 /* What was found out last of a thread. */
 struct slots_runs {
 	struct slice_run kept[RUNS_KEPT];
-	uint32_t count, oldest;
+	uint32_t count;
 };
 
 struct slice_runs {
@@ -589,6 +589,20 @@ static struct slice_run find_run(struct query *query, uint32_t slot, uint32_t in
 	return run;
 }
 
+/* The one that is over first: short waits for a lock, between long ones for something else, are over soon. */
+static struct slice_run *run_to_replace(struct slots_runs *runs)
+{
+	struct slice_run *first = &runs->kept[0];
+
+	if (runs->count < RUNS_KEPT)
+		return &runs->kept[runs->count++];
+	for (uint32_t i = 1; i < RUNS_KEPT; i++) {
+		if (runs->kept[i].last < first->last)
+			first = &runs->kept[i];
+	}
+	return first;
+}
+
 static const struct slice_run *run_of(struct query *query, uint32_t slot, uint32_t index,
 				      const struct wait *wait)
 {
@@ -600,7 +614,7 @@ static const struct slice_run *run_of(struct query *query, uint32_t slot, uint32
 		if (index >= run->first && index <= run->last && is_same(query, &run->wait, wait))
 			return run;
 	}
-	run = &runs->kept[runs->count < RUNS_KEPT ? runs->count++ : runs->oldest++ % RUNS_KEPT];
+	run = run_to_replace(runs);
 	*run = find_run(query, slot, index, wait);
 	return run;
 }

@@ -185,6 +185,31 @@ static void so_is_who_stopped_working_then(void **unused)
 	inferred(script, 55, 57);
 }
 
+/* In between it waits for locks with a limit, as Python does for its own: the sleeps are one loop all the same. */
+static void waits_for_locks_in_between_do_not_split_the_loop(void **unused)
+{
+	struct script script = begun(true);
+	struct told *told;
+
+	for (int i = 0; i < 5; i++) {
+		naps(&script, 1, 10);
+		for (int lock = 0; lock < 5; lock++) {
+			AUTO_FREE char *enter = xasprintf("cpu0 enter futex 0x7%d0000 128", lock);
+
+			says(&script, enter, 1);
+			says(&script, "cpu0 switch 7(blocked) 0", 1000);
+			by_timer_of(&script, 0, 7, "futex -110");
+		}
+	}
+	last_nap(&script, NULL);
+	told = asked(&script);
+	assert_in_range(inferred_ns(told), 55 * MS, 57 * MS);
+	for (size_t i = 0; i < told->why.root_count; i++)
+		assert_true(!told->why.roots[i].inferred ||
+			    told->why.roots[i].inferred->number == 6);
+	told_free(told);
+}
+
 /* What a program asks for as it begins is nothing that its first sleep is for. */
 static void a_question_before_the_first_sleep_alone_is_another_one(void **unused)
 {
@@ -578,6 +603,7 @@ int main(void)
 		cmocka_unit_test(a_sleep_before_an_act_goes_no_further),
 		cmocka_unit_test(a_thread_of_the_runtimes_own_sets_nothing),
 		cmocka_unit_test(so_is_who_stopped_working_then),
+		cmocka_unit_test(waits_for_locks_in_between_do_not_split_the_loop),
 		cmocka_unit_test(a_question_before_the_first_sleep_alone_is_another_one),
 		cmocka_unit_test(so_is_who_worked_on_in_other_code),
 		cmocka_unit_test(but_not_who_is_seen_there_too_late_or_too_early),
