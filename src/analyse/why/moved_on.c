@@ -7,7 +7,7 @@
  * Who sets something in memory and works on makes no call, and does not stop. From the outermost frame inwards all
  * its stacks are alike up to where it left one place for good: the function there is another one, or what was run
  * of it before and what is run behind it do not overlap. What it was in before must be so in all the sleeps, and
- * what it is in behind must have been seen before the waiter could look again: else it may be because the waiter went on.
+ * what it is in behind must have been seen before the waiter could look again: else it may be because that went on.
  *
  * Of a script its own frames count alone: those of its interpreter are in the same loop all the time.
  */
@@ -162,7 +162,7 @@ static size_t count_whole(const struct looks *looks, size_t from, size_t to)
 	return count;
 }
 
-/* From when on the last looks are all in one place, if any are: who ends when the waiter goes on has none behind that. */
+/* From when on the last looks are in one place, if any are: who ends when the waiter goes on has none behind that. */
 static size_t behind_from(const struct looks *looks)
 {
 	size_t from = looks->end, count = 0;

@@ -5,9 +5,10 @@
  *	server       read(tcp B->A) ─── works, or sleeps ─────────|
  *
  * The wait is as long as its limit, whoever is at the other end; why it was as long is what that one did. It is
- * inferred, from a few bits that ends of calls keep of what they were about (see word_was_channel()): the client's last
- * call on the connection before put something in, one thread alone took that out, and nobody of its process put
- * anything in for the client until the time was up.
+ * inferred, from a few bits that ends of calls keep of what they were about (see word_was_channel()): the client's
+ * last call on the connection before put something in, a thread took that out soon, as the first one, and nobody put
+ * anything in for the client until the time was up. Who took something out with the same bits before the client had
+ * ever put anything in has another connection.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,8 @@
 #define LEAST_NS    10000000u	 /* a shorter time-out is a look */
 #define BACK_NS	    10000000000u /* before the wait, where it was asked */
 #define ENTRIES_MAX 20000000u	 /* of tracks: a bound on time */
-#define NAMES_MAX   4u		 /* connections of one wait that are looked at */
+#define SOON_PART   4u /* of the time from the request on: who reads it later may read another one */
+#define NAMES_MAX   4u /* connections of one wait that are looked at */
 #define CALLS_KEPT  8u
 
 #define CALLS_IN  " write writev sendto sendmsg sendmmsg send sendfile splice "
@@ -28,6 +30,7 @@
 /* Both directions, as word_was_channel() has them. */
 struct connection {
 	uint32_t out, in;
+	uint64_t first_ns; /* when the client put something in first, as far as is looked at */
 };
 
 static uint32_t channel_of(const char *kind, int kind_length, const char *from, int from_length,
@@ -61,20 +64,19 @@ static bool next_connection(const char *name, const char **at, struct connection
 	*at = right + right_length;
 	*out_connection = (struct connection){
 		channel_of(kind, kind_length, left, left_length, right, right_length),
-		channel_of(kind, kind_length, right, right_length, left, left_length)
+		channel_of(kind, kind_length, right, right_length, left, left_length), 0
 	};
 	return true;
 }
 
 /* When the client asked there last, and has taken nothing since; 0 = it has not. */
 static uint64_t asked_ns(struct query *query, uint32_t slot, const struct wait *wait,
-			 const struct connection *connection)
+			 struct connection *connection)
 {
-	struct asks_calls calls;
+	struct asks_calls calls = { 0 };
 	struct tl_interval end;
 	uint64_t ns = 0;
 
-	calls = (struct asks_calls){ 0 };
 	tl_iter_begin(&calls.iter, query->tl, &query->tl->threads[slot]->track,
 		      wait->begin_ns > BACK_NS ? wait->begin_ns - BACK_NS : 0, wait->begin_ns);
 	while (query->asks->entries++ < ENTRIES_MAX && asks_calls_next(&calls, &end)) {
@@ -83,7 +85,9 @@ static uint64_t asked_ns(struct query *query, uint32_t slot, const struct wait *
 
 		if (channel == connection->out && asks_is_among(CALLS_IN, name))
 			ns = calls.call_ns;
-		else if (channel == connection->in && asks_is_among(CALLS_OUT, name))
+		if (ns && !connection->first_ns)
+			connection->first_ns = ns;
+		if (channel == connection->in && asks_is_among(CALLS_OUT, name))
 			ns = 0;
 	}
 	return ns;
@@ -92,30 +96,38 @@ static uint64_t asked_ns(struct query *query, uint32_t slot, const struct wait *
 struct taker {
 	uint32_t slot; /* SLOT_NONE = nobody */
 	uint64_t time_ns;
-	bool several, answered;
+	bool answered;
 };
 
+/* Adds what that thread took, and put in, on the connection. */
 static void look_at_thread(struct query *query, uint32_t slot, uint64_t from_ns, uint64_t to_ns,
 			   const struct connection *connection, struct taker *taker)
 {
 	const struct tl_thread *thread = query->tl->threads[slot];
 	struct asks_calls calls = { 0 };
+	struct taker own = { .slot = SLOT_NONE };
 	struct tl_interval end;
 
 	if (thread->death_ns <= from_ns || thread->birth_ns >= to_ns)
 		return;
-	tl_iter_begin(&calls.iter, query->tl, &thread->track, from_ns, to_ns);
+	tl_iter_begin(&calls.iter, query->tl, &thread->track,
+		      connection->first_ns > BACK_NS ? connection->first_ns - BACK_NS : 0, to_ns);
 	while (query->asks->entries++ < ENTRIES_MAX && asks_calls_next(&calls, &end)) {
 		uint32_t channel = word_error(end.word) ? 0 : word_was_channel(end.word);
 		const char *name = channel ? asks_name(query, calls.call) : "";
+		bool put = channel == connection->in && asks_is_among(CALLS_IN, name);
+		bool took = channel == connection->out && asks_is_among(CALLS_OUT, name);
 
-		if (channel && channel == connection->in && asks_is_among(CALLS_IN, name))
-			taker->answered = true;
-		if (!channel || channel != connection->out || !asks_is_among(CALLS_OUT, name))
-			continue;
-		taker->several |= taker->slot != SLOT_NONE && taker->slot != slot;
-		taker->slot = slot;
-		taker->time_ns = end.start_ns;
+		if ((put || took) && end.start_ns <= connection->first_ns)
+			return;
+		own.answered |= put && end.start_ns > from_ns;
+		if (took && end.start_ns > from_ns && own.slot == SLOT_NONE)
+			own = (struct taker){ slot, end.start_ns, own.answered };
+	}
+	taker->answered |= own.answered;
+	if (own.slot != SLOT_NONE && (taker->slot == SLOT_NONE || own.time_ns < taker->time_ns)) {
+		taker->slot = own.slot;
+		taker->time_ns = own.time_ns;
 	}
 }
 
@@ -124,7 +136,7 @@ static struct taker find_taker(struct query *query, uint32_t slot, uint64_t from
 {
 	struct taker taker = { .slot = SLOT_NONE };
 
-	for (uint32_t i = 0; i < query->tl->thread_count && !taker.several; i++) {
+	for (uint32_t i = 0; i < query->tl->thread_count; i++) {
 		const struct tl_thread *thread = query->tl->threads[i];
 
 		if (i == slot || thread->tid == 0 || thread->kernel ||
@@ -132,7 +144,8 @@ static struct taker find_taker(struct query *query, uint32_t slot, uint64_t from
 			continue;
 		look_at_thread(query, i, from_ns, to_ns, connection, &taker);
 	}
-	if (taker.several || taker.answered || query->asks->entries >= ENTRIES_MAX)
+	if (taker.answered || taker.time_ns > from_ns + (to_ns - from_ns) / SOON_PART ||
+	    query->asks->entries >= ENTRIES_MAX)
 		taker.slot = SLOT_NONE;
 	return taker;
 }

@@ -20,11 +20,11 @@ static struct script connected(void)
 	return script;
 }
 
-/* 7 waits for 20 ms in read(), whose time is up. */
+/* 7 waits for 40 ms in read(), whose time is up. */
 static void times_out(struct script *script)
 {
 	says(script, "enter read 3", 1);
-	says(script, "switch 7(blocked) 0", 20000);
+	says(script, "switch 7(blocked) 0", 40000);
 	says(script, "vector local_timer", 0);
 	says(script, "hrtimer hrtimer_wakeup", 0);
 	says(script, "waking 7 cpu 0", 0);
@@ -76,6 +76,19 @@ static void but_not_where_no_answer_is_due(void **unused)
 	}
 }
 
+/* Who reads with the same bits much later may read from another connection. */
+static void nor_where_it_is_read_late(void **unused)
+{
+	struct script script = connected();
+
+	call(&script, "write 3", 5);
+	script.at_us += 10000;
+	meanwhile(&script, "read 4", 5);
+	script.at_us -= 10000;
+	times_out(&script);
+	ends(&script, "");
+}
+
 /* A request that nobody has read yet is waited for in vain, whoever does not read it. */
 static void nor_where_nobody_has_read_it(void **unused)
 {
@@ -91,6 +104,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_read_the_request_did_not_answer),
 		cmocka_unit_test(but_not_where_no_answer_is_due),
+		cmocka_unit_test(nor_where_it_is_read_late),
 		cmocka_unit_test(nor_where_nobody_has_read_it),
 	};
 
