@@ -703,7 +703,7 @@ static enum content_next content_take(struct content_loop *loop, const struct tl
 	case WORD_NONE:
 		return CONTENT_OVER;
 	case WORD_UNCERTAIN:
-		return asks_hides_calls(in) ? CONTENT_UNKNOWN : CONTENT_ON;
+		return in->end_ns > in->start_ns ? CONTENT_UNKNOWN : CONTENT_ON;
 	case WORD_BLOCKED:
 		return content_wait(loop, in);
 	case WORD_USER:
