@@ -77,6 +77,7 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_FILE_TIMEOUTS_ENDED] = "it alone %D as %# equal time-outs in %C() ended, %P",
 	[WHY_REASON_WROTE_MEMORY] =
 		"it alone %B to write into its memory as %# sleeps in %C() ended, %Z",
+	[WHY_REASON_UNANSWERED] = "%W had read what was sent there and did not answer: it %D%L",
 	[WHY_REASON_PACKET] = "%N, sent when timer %O went off%T",
 	[WHY_REASON_TCP_GAVE_UP] = "TCP gave up: the other end %T",
 	[WHY_REASON_SEVERAL] = "calls failed, or waits went on, until they did something",
@@ -129,6 +130,14 @@ static const char *reason_deed(enum why_deed did)
 		return "woke up";
 	case WHY_DEED_STOPPED_WORK:
 		return "stopped working";
+	case WHY_DEED_MOVED_ON:
+		return "went on in other code";
+	case WHY_DEED_WORKED:
+		return "worked";
+	case WHY_DEED_WAITED:
+		return "waited";
+	case WHY_DEED_NO_CPU:
+		return "had no CPU";
 	case WHY_DEED_ENDED:
 	case WHY_DEED_NONE:
 		break;
@@ -143,6 +152,10 @@ static void reason_put_part(FILE *out, const struct why_reason *reason, char par
 	switch (part) {
 	case 'C':
 		fputs(reason_text(reason->call), out);
+		break;
+	case 'L':
+		if (*reason_text(reason->call))
+			fprintf(out, " in %s()", reason->call);
 		break;
 	case 'O':
 		fputs(reason_text(reason->object), out);
@@ -361,7 +374,8 @@ static const char *reason_name_key(enum why_reason_kind kind)
 static void reason_put_data(struct json *json, const char *key, const struct why_reason *reason)
 {
 	static const char *const tcp[] = { "", "delayed_ack", "sent_again", "keep_alive" };
-	static const char *const deeds[] = { "", "ended", "woke_up", "stopped_working" };
+	static const char *const deeds[] = { "",	 "ended",  "woke_up", "stopped_working",
+					     "moved_on", "worked", "waited",  "had_no_cpu" };
 	bool is_share = reason->kind == WHY_REASON_SHARE;
 
 	json_begin_object(json, key);

@@ -199,6 +199,11 @@ static void put_timer(FILE *out, const struct why *why, const struct why_row *ro
 			row->threads > 1 ? "their time-outs" : "its time-out");
 	}
 	put_row_in(out, row);
+	if (row->sum.why) {
+		AUTO_FREE char *reason = report_why_reason(row->sum.why);
+
+		fprintf(out, "; as inferred, %s", reason);
+	}
 }
 
 /* What it waited for did not come: said with what happened instead. */

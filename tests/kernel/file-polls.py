@@ -66,6 +66,47 @@ def check_list(tap, how):
     os.rmdir("names")
 
 
+# It looks at a flag that 'setter' sets in the middle of a sleep, and works on behind that; or it goes on by itself.
+WORKS_ON = """import os, sys, threading, time
+began, flag = [0], []
+def work(until):
+    while not until():
+        sum(range(1000))
+def setter():
+    print(threading.get_native_id(), flush=True)
+    end = time.monotonic() + 1
+    work(lambda: flag if sys.argv[1] == "stopped" else
+         time.monotonic() > end and 0.05 < time.monotonic() - began[0] < 0.1)
+    flag.append(1)
+    end = time.monotonic() + 0.5
+    work(lambda: time.monotonic() > end)
+threading.Thread(target=setter, daemon=True).start()
+for i in range(8 if sys.argv[1] == "stopped" else 100):
+    if flag:
+        break
+    began[0] = time.monotonic()
+    time.sleep(0.2)
+flag.append(1)
+time.sleep(0.3)
+os._exit(0)
+"""
+
+
+def check_works_on(tap, how):
+    """Its samples tell that it works in other code than before: no call does, and it does not end."""
+    with open("works.py", "w", encoding="ascii") as file:
+        file.write(WORKS_ON)
+    report, done = kernel.why("--unfold", "--sample", "all", "--", sys.executable, "works.py", how)
+    told = [wait for wait in (report or {}).get("causality", []) if wait.get("inferred")]
+    setter = int(done.stdout or 0)
+    if how == "stopped":
+        tap.ok(report and not told, "a thread that works on because the sleeper goes on set nothing", told, done.stderr)
+        return
+    tap.ok(sum(wait["end_ns"] - wait["start_ns"] for wait in told) > HELD_NS
+           and all(wait["answerer"]["tid"] == setter and wait["inferred_data"].get("did") == "moved_on" for wait in told),
+           "a flag: the sleeps are for who set it and works on in other code, as inferred", setter, told, done.stderr)
+
+
 def main():
     kernel.need()
     tap = kernel.Tap()
@@ -77,6 +118,9 @@ def main():
         check_pair(tap, way, int(asker), int(doer))
     for how in ("openat", "unlink"):
         check_list(tap, how)
+    if sys.implementation.name == "cpython" and (3, 11) <= sys.version_info < (3, 14): # their frames are known
+        for how in ("sets", "stopped"):
+            check_works_on(tap, how)
     tap.end()
 
 

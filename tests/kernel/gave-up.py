@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who asks until a time-out: what did not come is told, and who has it, or listens there.
+"""Who asks until a time-out: what did not come is told, and who has it, listens there, or read the request.
 
 flock -w asks for a lock with a timer that interrupts it. A connection of which a listener with a full queue
 never hears stays under way until poll, select or epoll have waited long enough. The holder and the listener
@@ -74,6 +74,33 @@ print(0, 0)
 """
 
 
+# It is asked, and sleeps or works instead of answering; or it answers, and nothing is due when the time is up.
+ASKED = """import os, socket, sys, time
+listener = socket.create_server(("127.0.0.1", 0))
+server = os.fork()
+if not server:
+    connection, _ = listener.accept()
+    connection.recv(9)
+    end = time.monotonic() + 20
+    if sys.argv[1] == "answers":
+        connection.send(b"x")
+    while sys.argv[1] == "works" and time.monotonic() < end:
+        pass
+    time.sleep(20)
+client = socket.create_connection(listener.getsockname())
+client.send(b"x")
+client.settimeout(0.9)
+if sys.argv[1] == "answers":
+    client.recv(1)
+try:
+    client.recv(1)
+except TimeoutError:
+    pass
+os.kill(server, 9)
+print(server)
+"""
+
+
 def first_of(report):
     return report["verdict"][0] if report and report["verdict"] else None
 
@@ -114,6 +141,18 @@ def connect(tap, how, script):
            how + ": a connection under way says that, and who listens", told, listener, words, done.stderr)
 
 
+def asked(tap, how, did):
+    with open("asked.py", "w", encoding="ascii") as file:
+        file.write(ASKED)
+    report, done = kernel.why("--unfold", "--stack-min", "off", "--sample", "off", "--", sys.executable,
+                              "asked.py", how)
+    waits = [root for root in (report or {}).get("verdict", []) if root["timed_out"] and root["ns"] > 0.8 * kernel.S]
+    data = waits[0].get("why_data") if len(waits) == 1 else "no time-out"
+    good = not data if did is None else data and (data["kind"], data["who"]["tid"]) == (
+        "unanswered", int(done.stdout)) and (data.get("call"), data["did"]) in did
+    tap.ok(good, "a time-out of a request: the server " + how, done.stdout, waits, done.stderr)
+
+
 def main():
     kernel.need("flock")
     tap = kernel.Tap()
@@ -122,6 +161,9 @@ def main():
     for how in ("poll", "select", "epoll", "connect"):
         connect(tap, how, CLIENT)
     connect(tap, "connected", CONNECTED)
+    asked(tap, "sleeps", {("clock_nanosleep", "waited")})
+    asked(tap, "works", {(None, "worked"), (None, "had_no_cpu")})
+    asked(tap, "answers", None)
     tap.end()
 
 

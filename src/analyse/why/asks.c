@@ -80,6 +80,13 @@ void asks_runs_free(struct asks_runs *runs)
 	free(runs);
 }
 
+bool asks_hides_calls(const struct tl_interval *unsure)
+{
+	uint32_t why = word_arg(unsure->word);
+
+	return why != UNSURE_SWITCH && why != UNSURE_WAKING && unsure->end_ns > unsure->start_ns;
+}
+
 bool asks_is_nap_of_child(struct query *query, uint32_t slot, const struct wait *wait)
 {
 	const struct timeline *tl = query->tl;
@@ -520,6 +527,15 @@ static enum next take_end(struct asking *asking, uint32_t word, uint64_t end_ns)
 	return NEXT_ON;
 }
 
+/* What was lost may have been an answer. Where only a switch is missing no call is. */
+static enum next take_unsure(struct asking *asking, const struct tl_interval *in)
+{
+	if (asks_hides_calls(in))
+		return NEXT_OVER;
+	asking->elsewhere_ns += in->end_ns - in->start_ns;
+	return bound(asking, asking->elsewhere_ns);
+}
+
 static enum next take(struct asking *asking, const struct tl_interval *in)
 {
 	enum next next = NEXT_ON;
@@ -527,8 +543,8 @@ static enum next take(struct asking *asking, const struct tl_interval *in)
 	switch (word_kind(in->word)) {
 	case WORD_NONE:
 		return NEXT_OVER;
-	case WORD_UNCERTAIN: /* what was lost may have been an answer */
-		return in->end_ns > in->start_ns ? NEXT_OVER : NEXT_ON;
+	case WORD_UNCERTAIN:
+		return take_unsure(asking, in);
 	case WORD_BLOCKED:
 		return take_wait(asking, in);
 	case WORD_USER:
@@ -631,7 +647,7 @@ static bool find_question(struct asking *asking)
 	while (tl_iter_entry(&iter, &in)) {
 		enum word_kind kind = word_kind(in.word);
 
-		if (kind == WORD_UNCERTAIN) {
+		if (kind == WORD_UNCERTAIN && asks_hides_calls(&in)) {
 			asking->asked.call = call = 0;
 		} else if (kind == WORD_SYSCALL) {
 			call = word_plain(in.word);
@@ -940,9 +956,10 @@ bool query_answer(struct query *query, uint32_t slot, uint32_t word, const struc
 		tell_holder(query, slot, run, word_arg(word), wait, out_answer);
 		return true;
 	}
-	/* Where it asked for something it is not memory that it looked at. */
+	/* Where it asked for something each time it is not memory that it looked at. */
 	if (!run->is_answered)
-		return !(run->asked.call && query_is_nap(query, wait)) &&
+		return !(run->asked.call && run->answer.naps >= LEAST &&
+			 query_is_nap(query, wait)) &&
 		       query_gone_on(query, slot, word, wait, out_answer);
 	*out_answer = run->answer;
 	return true;

@@ -145,6 +145,8 @@ struct asks_runs {
 
 /* How 'call', a word, ended, of which 'word' is the end. */
 enum outcome asks_outcome(struct query *query, uint32_t call, uint32_t word);
+/* Nothing is known of the thread in that interval: may it have made calls? Not where only a switch is missing. */
+bool asks_hides_calls(const struct tl_interval *unsure);
 /* Is it known what may change that answer? */
 bool asks_has_reason(struct query *query, uint32_t call, uint32_t error);
 /* Does it take what has come, so that the next time is for something else? */

@@ -247,6 +247,7 @@ static bool find_run(struct query *query, uint32_t slot, struct process_asks *pr
 	process->got = at;
 	*run = (struct asks_run){ .asked = process->asks[last].what,
 				  .vain_ns = process->asks[last].start_ns };
+	run->asked.channel = process->asks[at].what.channel;
 	run->is_answered =
 		asks_find_answer(query, slot, run, process->asks[at].end_ns, nap, &run->answer);
 	run->answer.naps = LEAST;

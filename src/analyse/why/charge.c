@@ -223,6 +223,8 @@ static uint32_t charge_hardware(struct charger *charger, const struct place *pla
 	/* A sleep is told by what was asked for; the rest by what the hardware was. */
 	root.timed_out = root.kind == WHY_TIMER && wait_timed_out(query, wait);
 	root.what_data = root.timed_out ? 0 : why_reason_id(query_packet(query, wait));
+	if (root.timed_out)
+		root.reason = why_reason_id(query_unanswered(query, slot, wait));
 	if (root.kind == WHY_TIMER && root.what_data)
 		root.kind = WHY_NETWORK;
 	if (root.timed_out || (root.kind == WHY_TIMER && (wait->flags & WAIT_TIMED_OUT)))

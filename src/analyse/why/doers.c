@@ -6,7 +6,8 @@
  * On a busy machine strangers do the like at that moment. Where it is known what they did it to, that
  * counts; else the only relative does: a process that has a parent, or one further up, in common with who asks.
  * Several relatives, or nobody: nothing is said. A stranger counts where no relative did anything that can
- * have changed it, and for what not every process does all the time.
+ * have changed it, and for what not every process does all the time: of who reads or writes it must be known
+ * that it was the same.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -226,6 +227,19 @@ static bool is_another(const struct doers *doers, uint32_t one, uint32_t other)
 		       : !query_is_one_process(query, one, other);
 }
 
+/* Threads of a process whose other threads are looked for: one of these did it, or nobody of them. */
+static bool is_own(const struct doing *doing, uint32_t slot)
+{
+	return doing->others && query_is_one_process(doing->query, slot, doing->slot);
+}
+
+/* Every process does that all the time, to one thing or the other; but hardly in the moment in which a time is up. */
+static bool is_common(const struct doing *doing, uint32_t call)
+{
+	return call && (doing->asked.channel || !doing->timed_out) &&
+	       asks_is_among(CALLS_READ CALLS_WRITE, asks_name(doing->query, call));
+}
+
 static void doers_add(struct doers *doers, uint32_t slot, uint32_t call, uint64_t time_ns,
 		      bool named)
 {
@@ -234,7 +248,9 @@ static void doers_add(struct doers *doers, uint32_t slot, uint32_t call, uint64_
 	enum rank rank = named ? RANK_NAMED : kin ? RANK_KIN : RANK_ANY;
 	struct doer *doer = &doers->ranks[rank];
 
-	if (doers->reason->kin && !kin)
+	if (!kin && (doers->reason->kin || (!named && is_common(doers->doing, call))))
+		return;
+	if (is_own(doers->doing, slot) && !named)
 		return;
 	if (doer->answer.slot != SLOT_NONE && is_another(doers, doer->answer.slot, slot))
 		doer->several = true;
@@ -394,8 +410,7 @@ static bool may_have_done_it(const struct doing *doing, uint32_t slot)
 	const struct tl_thread *thread = doing->query->tl->threads[slot];
 
 	return slot != doing->slot && slot != doing->asker && thread->tid != 0 && !thread->kernel &&
-	       !asks_is_recorder(doing->query, thread->tid) &&
-	       !(doing->others && query_is_one_process(doing->query, slot, doing->slot));
+	       !asks_is_recorder(doing->query, thread->tid);
 }
 
 /* False when there were too many to look at. */
@@ -491,7 +506,7 @@ bool asks_find_doer(const struct doing *doing, struct answer *out_answer)
 			continue;
 		if (best != &doers.ranks[RANK_ANY]) {
 			*out_answer = best->answer;
-			return !best->several;
+			return !best->several && !is_own(doing, best->answer.slot);
 		}
 		strangers |= best->several;
 		if (!strangers && stranger.slot == SLOT_NONE)

@@ -10,7 +10,8 @@
  *
  *	- it slept since before them, and ran again,
  *	- or it worked, and began to wait for longer than that sleep,
- *	- or it ended, but not who slept all along and only ends with its process.
+ *	- or it ended, but not who slept all along and only ends with its process,
+ *	- or it worked on, in other code than in all of the sleeps: see moved_on.c.
  *
  * Each of them before the waiter ran again: what is done behind that may be done because the waiter went on, as where
  * it sleeps for a while and then has its workers stop. Of who made no call through all of the sleeps, the first call
@@ -156,6 +157,7 @@ static bool conduct_changed(const struct conduct *conduct, const struct tl_threa
 			    struct answer *out_answer)
 {
 	const struct missed *missed = conduct->missed;
+	uint64_t moved_ns;
 
 	if (conduct_ended(conduct, thread))
 		*out_answer = (struct answer){ .time_ns = thread->death_ns, .did = WHY_DEED_ENDED };
@@ -165,6 +167,9 @@ static bool conduct_changed(const struct conduct *conduct, const struct tl_threa
 		 conduct_in_time(conduct, conduct->stopped_ns))
 		*out_answer = (struct answer){ .time_ns = conduct->stopped_ns,
 					       .did = WHY_DEED_STOPPED_WORK };
+	else if (!conduct->slept &&
+		 (moved_ns = query_moved_on(conduct->query, conduct->slot, missed)))
+		*out_answer = (struct answer){ .time_ns = moved_ns, .did = WHY_DEED_MOVED_ON };
 	else
 		return false;
 	if (out_answer->time_ns > missed->last.woken_ns)

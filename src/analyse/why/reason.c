@@ -52,6 +52,7 @@ const char *why_reason_name(enum why_reason_kind kind)
 		[WHY_REASON_PASSED_ON] = BY_PASSED_ON,
 		[WHY_REASON_SEEN] = "seen",
 		[WHY_REASON_REPORTED] = "only_output_between",
+		[WHY_REASON_UNANSWERED] = "unanswered",
 		[WHY_REASON_GAVE_UP] = "gave_up",
 		[WHY_REASON_SUCCEEDED] = "call_succeeded",
 		[WHY_REASON_CHANGED] = "content_changed",

@@ -87,6 +87,7 @@ enum why_reason_kind {
 	WHY_REASON_WROTE_MEMORY, /* (call, number: of equal sleeps, by) into that of who slept */
 	WHY_REASON_SEVERAL,	 /* of several threads not the same one */
 	WHY_REASON_REPORTED,	 /* (call) was called again each time, with output in between */
+	WHY_REASON_UNANSWERED,	 /* (who, did, call) had been asked, and did not answer in time */
 	WHY_REASON_GAVE_UP,	 /* it was killed as the limit of the wait had run out */
 
 	/* What it did, where that is no name. */
@@ -109,6 +110,10 @@ enum why_deed {
 	WHY_DEED_ENDED,
 	WHY_DEED_WOKE,
 	WHY_DEED_STOPPED_WORK,
+	WHY_DEED_MOVED_ON, /* worked on in other code */
+	WHY_DEED_WORKED,   /* for most of the time, as the two below */
+	WHY_DEED_WAITED,
+	WHY_DEED_NO_CPU,
 };
 
 /* A field that its kind does not have is 0; a text is never NULL but here: "" and NULL are the same. */

@@ -18,6 +18,9 @@
  *	  One look may take LOOK_ONCE_NS if the one before and the one after it do not: a machine that
  *	  is itself a guest is held up like that, which looks like work; a loop works each time.
  *
+ * Threads with which a runtime serves itself wait for what it asks of them, and do its housework between two
+ * slices: whatever they do then, the next wait for the same belongs to it.
+ *
  * The last slice is the first one that was not ended by its own time-out. Without one, the thread has
  * given up, and its time-outs were what they are, unless why_missed.c knows better, or the last call
  * found something all the same: it came when the time was up already, before the thread had a CPU. Nothing behind the
@@ -30,6 +33,7 @@
 #include <string.h>
 
 #include "analyse/why/asks_int.h"
+#include "analyse/why/process.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -61,7 +65,7 @@ struct slice_run {
 /* What was found out last of a thread. */
 struct slots_runs {
 	struct slice_run kept[RUNS_KEPT];
-	uint32_t count, oldest;
+	uint32_t count;
 };
 
 struct slice_runs {
@@ -176,6 +180,8 @@ struct looking {
 	bool has_reported;    /* it wrote to its output, the same */
 	uint32_t
 		sent; /* channel that it put something into since, for itself to take out; 0 = none */
+	uint64_t sent_ns;      /* when that call began */
+	bool serves;	       /* it is a thread with which a runtime serves itself */
 	uint64_t worked_ns;    /* since that slice */
 	uint64_t elsewhere_ns; /* waited for something else since then, or not known what it did */
 };
@@ -276,6 +282,8 @@ static enum look look_at_wait(struct looking *looking, uint32_t index, uint64_t 
 	if (!is_same(looking->query, &looking->slice, &wait)) {
 		uint64_t until_ns = wait.woken_ns ? wait.woken_ns : looking->query->tl->end_ns;
 
+		if (looking->serves)
+			return LOOK_ON;
 		if (is_on_the_way(looking->query, &wait)) {
 			look_takes_lock(looking, &wait);
 			return LOOK_ON;
@@ -351,6 +359,7 @@ static bool sends_to_itself(struct looking *looking, uint32_t call, uint32_t wor
 		return false;
 	if (!looking->sent && asks_is_among(" write send sendto ", name)) {
 		looking->sent = channel;
+		looking->sent_ns = looking->call_ns;
 		return true;
 	}
 	if (channel != looking->sent || !asks_takes(looking->query, call))
@@ -398,6 +407,8 @@ static enum look look_at(struct looking *looking, const struct tl_interval *in)
 
 	if (!looking->looked_ns && word_wib(in->word) == WIB_WORKING)
 		looking->looked_ns = in->start_ns;
+	if (looking->serves && word_kind(in->word) != WORD_BLOCKED)
+		return word_kind(in->word) == WORD_NONE ? LOOK_OVER : LOOK_ON;
 	switch (word_kind(in->word)) {
 	case WORD_NONE:
 		return LOOK_OVER;
@@ -438,6 +449,17 @@ static bool ends_itself(const struct looking *looking)
 		 asks_is_among(" exit exit_group ", asks_name(looking->query, looking->call))));
 }
 
+/* It does not take out what it put in, for longer than a look takes, or ends: that was no signal of its own. */
+static bool is_output(const struct looking *looking)
+{
+	const struct query *query = looking->query;
+	const struct tl_thread *thread = query->tl->threads[looking->slot];
+	uint64_t known_ns = query_known_ns(query, looking->slot);
+
+	return looking->sent && ((thread->died && thread->death_ns <= query->end_ns) ||
+				 look_bound(looking, known_ns - looking->sent_ns) == LOOK_OVER);
+}
+
 /* When it went on. Of sleeps, who else ends when it does has changed nothing. */
 static uint64_t end_ns(const struct looking *looking)
 {
@@ -463,6 +485,8 @@ static bool look_on(struct looking *looking)
 	looking->what = 0;
 	looking->by_next = looking->took = looking->signalled = false;
 	looking->has_opened = looking->has_reported = false;
+	looking->serves = why_serves_runtime(
+		timeline_name(query->tl, query->tl->threads[looking->slot]->comm));
 	looking->sent = looking->opened = 0;
 	looking->count = 0;
 	look_count(looking, &looking->slice);
@@ -472,6 +496,8 @@ static bool look_on(struct looking *looking)
 		look = look_at(looking, &in);
 	if (look == LOOK_OVER)
 		looking->went_on_ns = in.end_ns;
+	else if (look == LOOK_ON && is_output(looking))
+		looking->went_on_ns = looking->sent_ns;
 	else if (look == LOOK_ON && ends_itself(looking))
 		looking->went_on_ns = end_ns(looking);
 	/* Nothing behind a long look tells that it was one. */
@@ -563,6 +589,20 @@ static struct slice_run find_run(struct query *query, uint32_t slot, uint32_t in
 	return run;
 }
 
+/* The one that is over first: short waits for a lock, between long ones for something else, are over soon. */
+static struct slice_run *run_to_replace(struct slots_runs *runs)
+{
+	struct slice_run *first = &runs->kept[0];
+
+	if (runs->count < RUNS_KEPT)
+		return &runs->kept[runs->count++];
+	for (uint32_t i = 1; i < RUNS_KEPT; i++) {
+		if (runs->kept[i].last < first->last)
+			first = &runs->kept[i];
+	}
+	return first;
+}
+
 static const struct slice_run *run_of(struct query *query, uint32_t slot, uint32_t index,
 				      const struct wait *wait)
 {
@@ -574,7 +614,7 @@ static const struct slice_run *run_of(struct query *query, uint32_t slot, uint32
 		if (index >= run->first && index <= run->last && is_same(query, &run->wait, wait))
 			return run;
 	}
-	run = &runs->kept[runs->count < RUNS_KEPT ? runs->count++ : runs->oldest++ % RUNS_KEPT];
+	run = run_to_replace(runs);
 	*run = find_run(query, slot, index, wait);
 	return run;
 }

@@ -288,6 +288,11 @@ enum nap_share {
  */
 uint32_t query_naps(struct query *query, uint32_t slot, const struct missed *missed,
 		    enum nap_share share, struct answer *out_answer);
+/*
+ * moved_on.c: when a thread that works all the time was seen first in other code than before, in the last of the
+ * sleeps and for good; 0 = it was not.
+ */
+uint64_t query_moved_on(const struct query *query, uint32_t slot, const struct missed *missed);
 /* Does it sleep, and is for nothing else? A read of a timer of its own does, too. */
 bool query_sleeps(struct query *query, const struct wait *wait);
 /* Is that sleep one that its own timer ended? */
@@ -296,6 +301,13 @@ bool query_is_nap(struct query *query, const struct wait *wait);
 /* why_missed.c: the thread that did what it waited for, as inferred. query->slices is there. */
 bool query_missed(struct query *query, uint32_t slot, const struct missed *missed,
 		  struct answer *out_answer);
+
+/*
+ * unanswered.c: its time was up: who had been asked on the connection that it waited for, and what that one did. NULL =
+ * it is not known, or it had not asked.
+ */
+const struct why_reason *query_unanswered(struct query *query, uint32_t slot,
+					  const struct wait *wait);
 
 /* gave_up.c: did it wait for a child up to a limit, and killed that then? */
 bool query_gave_up(struct query *query, uint32_t slot, const struct wait *wait,

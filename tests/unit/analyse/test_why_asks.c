@@ -552,6 +552,35 @@ static void one_thread_asks_and_another_one_sleeps(void **unused)
 	told_free(told);
 }
 
+/* Thread 7 asks an eventfd of its own; a stranger writes somewhere meanwhile, as every process does. */
+static void what_a_thread_of_the_process_did_no_stranger_did(void **unused)
+{
+	struct script script = begun();
+	char *text = xasprintf("thread 6 7 1 S sleeper\n%s", strstr(script.text, "thread 8"));
+	struct told *told;
+
+	free(script.text);
+	text = xasprintf("thread 7 7 1 R asker\nthread 9 9 1 R doer\n%s", text);
+	script.text = text;
+	says(&script, "enter eventfd2 0", 1);
+	says(&script, "leave eventfd2 3", 1);
+	says(&script, "enter futex 2 128", 1);
+	says(&script, "switch 7(blocked) 6", 1);
+	says(&script, "leave futex 0", 1);
+	says(&script, "enter futex 1 128", 1);
+	says(&script, "switch 6(blocked) 7", 1);
+	for (int i = 0; i < 4; i++) {
+		call(&script, "read 3", -11);
+		if (i == 3)
+			meanwhile(&script, "write 4", 8);
+		another_thread_sleeps(&script);
+	}
+	call(&script, "read 3", 8);
+	told = asked(&script);
+	assert_null(root_of(told, WHY_OTHER_THREAD, 9));
+	told_free(told);
+}
+
 /* What is done for the first time opens files of messages, too, and the sleep says that it asked for those. */
 static void the_first_time_it_asks_for_other_things_too(void **unused)
 {
@@ -756,6 +785,7 @@ int main(void)
 		cmocka_unit_test(what_is_asked_for_behind_the_answer_is_of_something_else),
 		cmocka_unit_test(who_sleeps_on_still_asks),
 		cmocka_unit_test(one_thread_asks_and_another_one_sleeps),
+		cmocka_unit_test(what_a_thread_of_the_process_did_no_stranger_did),
 		cmocka_unit_test(the_first_time_it_asks_for_other_things_too),
 		cmocka_unit_test(it_never_succeeds),
 		cmocka_unit_test(once_is_chance),

@@ -1,6 +1,7 @@
 /*
  * test_why_naps.c - sleeps with nothing in between are charged to who alone changed what it did as they ended.
  */
+#include "event/stacks.h"
 #include "told.h"
 
 #define US 1000
@@ -182,6 +183,117 @@ static void so_is_who_stopped_working_then(void **unused)
 	naps(&script, 5, 10);
 	last_nap(&script, "cpu1 switch 8(blocked) 0");
 	inferred(script, 55, 57);
+}
+
+/* In between it waits for locks with a limit, as Python does for its own: the sleeps are one loop all the same. */
+static void waits_for_locks_in_between_do_not_split_the_loop(void **unused)
+{
+	struct script script = begun(true);
+	struct told *told;
+
+	for (int i = 0; i < 5; i++) {
+		naps(&script, 1, 10);
+		for (int lock = 0; lock < 5; lock++) {
+			AUTO_FREE char *enter = xasprintf("cpu0 enter futex 0x7%d0000 128", lock);
+
+			says(&script, enter, 1);
+			says(&script, "cpu0 switch 7(blocked) 0", 1000);
+			by_timer_of(&script, 0, 7, "futex -110");
+		}
+	}
+	last_nap(&script, NULL);
+	told = asked(&script);
+	assert_in_range(inferred_ns(told), 55 * MS, 57 * MS);
+	for (size_t i = 0; i < told->why.root_count; i++)
+		assert_true(!told->why.roots[i].inferred ||
+			    told->why.roots[i].inferred->number == 6);
+	told_free(told);
+}
+
+/* What a program asks for as it begins is nothing that its first sleep is for. */
+static void a_question_before_the_first_sleep_alone_is_another_one(void **unused)
+{
+	struct script script = begun(true);
+
+	says(&script, "cpu0 enter access", 5);
+	says(&script, "cpu0 leave access -2", 5);
+	naps(&script, 5, 10);
+	last_nap(&script, NULL);
+	inferred(script, 55, 57);
+}
+
+/*
+ * Stacks: burn() called by load(); the same by save(), and by load() further down. Looks at 8 every 3 ms: in the
+ * stack 'before' up to 'until_ms', then in 'behind'.
+ */
+static void add_looks(struct told *told, uint32_t before, uint32_t behind, int until_ms)
+{
+	struct stacks *stacks = xcalloc(1, sizeof(*stacks));
+	static const char *const names[] = { "burn", "load", "save", "load", "main" };
+
+	for (uint32_t i = 0; i < ARRAY_LEN(names); i++)
+		stacks_add_frame(stacks, &(struct stack_frame){ .function = names[i],
+								.module = "prog",
+								.path = "/prog",
+								.offset = 0x1000 + 16 * i });
+	for (uint32_t i = 1; i < 4; i++)
+		assert_true(stacks_add_stack(stacks, (uint32_t[]){ 0, i, 4 }, 3, NULL));
+	for (int ms = 2; ms < 100; ms += 3)
+		stacks_add_sample(stacks, &(struct stack_sample){
+						  .tid = 8,
+						  .time_ns = (uint64_t)ms * MS,
+						  .stack = ms <= until_ms ? before : behind });
+	stacks->sampling.period_ns = 3 * MS;
+	stacks_finish(stacks);
+	told->trace->facts.stacks = stacks;
+}
+
+/* 7 looks at memory up to 61 ms, and goes on; 8 works all the time. */
+static struct told *worked_on(uint32_t before, uint32_t behind, int until_ms)
+{
+	struct script script = begun(false);
+	struct told *told;
+
+	naps(&script, 6, 10);
+	says(&script, "cpu0 enter write 1", 5);
+	says(&script, "cpu0 leave write 1", 40000);
+	says(&script, "cpu0 switch 7(blocked) 0", 0);
+	told = replayed(script.text);
+	free(script.text);
+	add_looks(told, before, behind, until_ms);
+	(void)explained(told, 7, 1 * MS, (uint64_t)script.at_us * US);
+	return told;
+}
+
+static void so_is_who_worked_on_in_other_code(void **unused)
+{
+	for (uint32_t behind = 1; behind < 3; behind++) {
+		struct told *told = worked_on(0, behind, 55);
+
+		assert_in_range(inferred_ns(told), 54 * MS, 56 * MS);
+		assert_string_equal(
+			told_reason(told->why.chain[0].inferred),
+			"it alone went on in other code as 6 equal sleeps in clock_nanosleep() "
+			"ended, between which nothing was done: what they were for is in memory, "
+			"and not recorded");
+		told_free(told);
+	}
+}
+
+/* In the same code, or in other code only behind the last sleep: as 7 has it do. Or it was there before now and then. */
+static void but_not_who_is_seen_there_too_late_or_too_early(void **unused)
+{
+	static const struct {
+		uint32_t before, behind;
+		int until_ms;
+	} cases[] = { { 0, 0, 55 }, { 0, 1, 62 }, { 0, 1, 66 }, { 0, 1, 45 } };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct told *told = worked_on(cases[i].before, cases[i].behind, cases[i].until_ms);
+
+		assert_int_equal(inferred_ns(told), 0);
+		told_free(told);
+	}
 }
 
 static void and_who_ended(void **unused)
@@ -491,6 +603,10 @@ int main(void)
 		cmocka_unit_test(a_sleep_before_an_act_goes_no_further),
 		cmocka_unit_test(a_thread_of_the_runtimes_own_sets_nothing),
 		cmocka_unit_test(so_is_who_stopped_working_then),
+		cmocka_unit_test(waits_for_locks_in_between_do_not_split_the_loop),
+		cmocka_unit_test(a_question_before_the_first_sleep_alone_is_another_one),
+		cmocka_unit_test(so_is_who_worked_on_in_other_code),
+		cmocka_unit_test(but_not_who_is_seen_there_too_late_or_too_early),
 		cmocka_unit_test(and_who_ended),
 		cmocka_unit_test(who_stops_or_ends_behind_it_did_not_set_it),
 		cmocka_unit_test(but_who_began_to_end_before_it),

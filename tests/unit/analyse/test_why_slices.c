@@ -544,6 +544,59 @@ static void who_ends_behind_a_time_out_went_on(void **unused)
 	told_free(told);
 }
 
+/* What a program prints into a pipe nobody of it takes out: that is how it went on, and not its own signal. */
+static void who_prints_into_a_pipe_and_ends_went_on(void **unused)
+{
+	struct script script = with_a_sleeper();
+	AUTO_FREE char *text =
+		xasprintf("thread 7 7 1 R waiter\nfd 7 1 pipe pipe:[5]\n%s", script.text);
+	struct told *told;
+
+	free(script.text);
+	script.text = xstrdup(text);
+	slice(&script, LOCK, 50);
+	slice(&script, LOCK, 50);
+	says(&script, "cpu0 enter " LOCK, 1);
+	says(&script, "cpu0 switch 7(blocked) 0", 49999);
+	wakes_up(&script);
+	ends_itself(&script);
+	call(&script, "write 1", "9");
+	says(&script, "cpu0 enter futex 0x7f0800 128", 5);
+	says(&script, "cpu0 switch 7(blocked) 0", 5000);
+	says(&script, "cpu1 enter getpid", 1);
+	told = replayed(script.text);
+	free(script.text);
+	(void)explained(told, 7, 1 * 1000 * US, (uint64_t)script.at_us * US);
+	assert_in_range(charged_ns(told, WHY_TIMER, 8), 149 * MS, 150 * MS);
+	assert_int_equal(told->why.missed_count, 3);
+	told_free(told);
+}
+
+/* A thread with which a runtime serves itself does its housework between two slices: they are for who asks it. */
+static void the_housework_of_a_runtime_is_no_end_of_its_wait(void **unused)
+{
+	for (int serves = 0; serves < 2; serves++) {
+		struct script script = begun();
+		AUTO_FREE char *text = xasprintf("thread 7 7 1 R %s\nthread 9 9 1 R asker\n%s",
+						 serves ? "Finalizer" : "worker", script.text);
+		struct told *told;
+
+		free(script.text);
+		script.text = xstrdup(text);
+		slice(&script, LOCK, 50);
+		call(&script, "write 2", "9");
+		says(&script, "cpu0 enter clock_nanosleep", 1);
+		says(&script, "cpu0 switch 7(blocked) 0", 9);
+		says(&script, "cpu1 waking 7 cpu 0", 0);
+		says(&script, "cpu0 switch 0(runnable) 7", 1);
+		says(&script, "cpu0 leave clock_nanosleep 0", 2000);
+		woken_slice(&script, LOCK, 50);
+		told = asked(&script);
+		assert_int_equal(charged_ns(told, WHY_TIMER, 7), serves ? 0 : 50 * MS);
+		told_free(told);
+	}
+}
+
 /* It was awake all the time, or only since the last slice but one: it may have done it, or not. */
 static void who_woke_up_earlier_is_not(void **unused)
 {
@@ -868,6 +921,8 @@ int main(void)
 		cmocka_unit_test(behind_a_shorter_slice_it_is_chance),
 		cmocka_unit_test(whom_it_woke_has_done_nothing),
 		cmocka_unit_test(who_ends_behind_a_time_out_went_on),
+		cmocka_unit_test(who_prints_into_a_pipe_and_ends_went_on),
+		cmocka_unit_test(the_housework_of_a_runtime_is_no_end_of_its_wait),
 		cmocka_unit_test(who_woke_up_earlier_is_not),
 		cmocka_unit_test(what_comes_when_the_time_is_up_ends_the_wait),
 		cmocka_unit_test(what_the_next_call_finds_at_once_is_who_wrote_there),

@@ -106,6 +106,21 @@ static const struct {
 	  "fcntl() failed with EAGAIN: ssh[11] had the lock",
 	  "{\"kind\":\"had_file_lock\",\"who\":{\"tid\":12,\"tgid\":11,\"comm\":\"ssh\"},\"call\":"
 	  "\"fcntl\",\"error\":\"EAGAIN\"}" },
+	{ { .kind = WHY_REASON_UNANSWERED,
+	    .who = SSH,
+	    .did = WHY_DEED_WAITED,
+	    .call = "clock_nanosleep" },
+	  "ssh[12] had read what was sent there and did not answer: it waited in clock_nanosleep()",
+	  "{\"kind\":\"unanswered\",\"who\":{\"tid\":12,\"tgid\":11,\"comm\":\"ssh\"},\"call\":"
+	  "\"clock_nanosleep\",\"did\":\"waited\"}" },
+	{ { .kind = WHY_REASON_SLEEPS_ENDED,
+	    .call = "nanosleep",
+	    .number = 2,
+	    .did = WHY_DEED_MOVED_ON },
+	  "it alone went on in other code as 2 equal sleeps in nanosleep() ended, between which "
+	  "nothing was done: what they were for is in memory, and not recorded",
+	  "{\"kind\":\"changed_as_sleeps_ended\",\"call\":\"nanosleep\",\"did\":\"moved_on\","
+	  "\"count\":2}" },
 	{ { .kind = WHY_REASON_SLEEPS_ENDED,
 	    .call = "nanosleep",
 	    .number = 5,
