@@ -556,12 +556,13 @@ static void one_thread_asks_and_another_one_sleeps(void **unused)
 static void what_a_thread_of_the_process_did_no_stranger_did(void **unused)
 {
 	struct script script = begun();
-	char *text = xasprintf("thread 6 7 1 S sleeper\n%s", strstr(script.text, "thread 8"));
+	AUTO_FREE char *text =
+		xasprintf("thread 7 7 1 R asker\nthread 9 9 1 R doer\nthread 6 7 1 S sleeper\n%s",
+			  strstr(script.text, "thread 8"));
 	struct told *told;
 
 	free(script.text);
-	text = xasprintf("thread 7 7 1 R asker\nthread 9 9 1 R doer\n%s", text);
-	script.text = text;
+	script.text = xstrdup(text);
 	says(&script, "enter eventfd2 0", 1);
 	says(&script, "leave eventfd2 3", 1);
 	says(&script, "enter futex 2 128", 1);
