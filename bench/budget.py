@@ -39,9 +39,10 @@ for i in range(5000):
     with open("f%d" % (i % 50), "w") as file: file.write("x" * 1000)
     os.stat("f%d" % (i % 50))
 """
-TRACE = "/dev/shm/holdup-budget-%d.holdup" % os.getpid()  # the load has its file system for itself
+TRACE = "/dev/shm/holdup-budget-%d.holdup" % os.getpid()
 LOADS = {"pipe": [sys.executable, "-c", PIPE], "calls": [sys.executable, "-c", CALLS],
-         "forks": ["sh", "-c", FORKS], "files": [sys.executable, "-c", FILES]}
+         "forks": ["sh", "-c", FORKS], "files": [sys.executable, "-c", FILES], "disk": [sys.executable, "-c", FILES]}
+IN_MEMORY = "/dev/shm/holdup-budget-load-%d" % os.getpid()  # where "files" are; those of "disk" are in $TMPDIR
 
 
 def cpu_s(command):
@@ -121,11 +122,13 @@ def main():
     holdup = os.path.realpath(sys.argv[1])
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 15
     folder = tempfile.mkdtemp(prefix="holdup-budget-")
-    os.chdir(folder)
+    os.mkdir(IN_MEMORY)
     for name in sys.argv[3:] or LOADS:
+        os.chdir(folder if name == "disk" else IN_MEMORY)
         measure(holdup, name, rounds)
     os.chdir("/")
     shutil.rmtree(folder)
+    shutil.rmtree(IN_MEMORY)
     shutil.rmtree(TRACE, ignore_errors=True)
 
 
