@@ -83,12 +83,22 @@ LOADS = {"tbench": load_tbench, "pipe": load_pipe, "compile": load_compile,
 
 # Recorders: context managers around a run.
 
+def wait_until_ready():
+    """A recorder runs its own command, which makes this file, once its events are on."""
+    end = time.monotonic() + 60
+    while not os.path.exists("ready"):
+        if time.monotonic() > end:
+            raise RuntimeError("the recorder does not start")
+        time.sleep(0.05)
+    os.unlink("ready")
+
+
 class Mirror:
     """What a running holdup has set up in its instance: events, clock, sizes, options."""
 
     def __init__(self, events):
-        process = subprocess.Popen([HOLDUP, "record", "-e", events, "-o", "mirror", "-d", "2"], **QUIET)
-        time.sleep(1)
+        process = subprocess.Popen([HOLDUP, "record", "-e", events, "-o", "mirror", "--", "sh", "-c", ": >ready; sleep 1"], **QUIET)
+        wait_until_ready()
         name = next(n for n in os.listdir(INSTANCES) if n.startswith("holdup-%d-" % process.pid))
         self.path = os.path.join(INSTANCES, name)
         self.clock = re.search(r"\[(\S+)\]", self.read("trace_clock"))[1]
@@ -163,17 +173,11 @@ def holdup(events):
 @contextlib.contextmanager
 def perf(mirror):
     """perf runs its own command once its events are on: opening them takes it seconds."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink("ready")
     # The kernel refuses this one to perf: each of its events would raise the next.
     events = [event for event in mirror.events if "irq_work" not in event]
     with background("perf", "record", "-q", "-a", "-o", "perf.data", "-m", "8M", "-e",
                     ",".join(events), "--", "sh", "-c", ": >ready; exec sleep 600") as said:
-        end = time.monotonic() + 30
-        while not os.path.exists("ready"):
-            if time.monotonic() > end:
-                raise RuntimeError("perf record does not start")
-            time.sleep(0.05)
+        wait_until_ready()
         yield said
     os.unlink("perf.data")
 

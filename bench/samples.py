@@ -127,4 +127,5 @@ def main():
                                              " | ".join(shown(times, way) for way in ("off again", "waits", "both"))), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
