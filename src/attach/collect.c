@@ -185,17 +185,11 @@ void user_collect_ask(struct user_collect *collect,
 
 /* ------------------------------------------------------------------------ end */
 
-/* A new folder for the copy: the name that the process gave it, made plain. */
 static int make_copy_folder(const struct user_collect *collect, const char *trace)
 {
-	const char *slash = strrchr(trace, '/');
-	AUTO_FREE char *name = xstrndup(slash ? slash + 1 : trace, 200);
+	AUTO_FREE char *name = user_make_folder(collect->fd, trace);
 
-	for (char *c = name; *c; c++)
-		*c = *c <= ' ' || *c == '/' || (unsigned char)*c >= 127 ? '_' : *c;
-	if (!*name || *name == '.' || mkdirat(collect->fd, name, PRIVATE_MODE) < 0)
-		return -1;
-	return openat(collect->fd, name, OPEN_DIR);
+	return name ? openat(collect->fd, name, OPEN_DIR) : -1;
 }
 
 static void copy_own(struct user_collect *collect, const struct asked *asked)
@@ -208,9 +202,10 @@ static void copy_own(struct user_collect *collect, const struct asked *asked)
 		return; /* it logged nothing */
 	from = user_process_open_folder(asked->process, asked->trace);
 	if (from >= 0)
-		to = make_copy_folder(collect, asked->trace);
+		to = make_copy_folder(collect, strrchr(asked->trace, '/') + 1);
 	if (to >= 0)
-		(void)user_trace_copy(from, to, &sum, NULL); /* the rest is as good as it gets */
+		(void)user_trace_copy(from, to, NULL, &sum,
+				      NULL); /* the rest is as good as it gets */
 }
 
 /* Where it logs is not written there any more when it has been told to go back. */

@@ -18,6 +18,9 @@
 #include "guard/user.h"
 #include "wire/user.h"
 
+#define NAME_BYTES 200u
+#define NAME_TRIES 10000u
+
 int user_open_in(int root_fd, const char *path, int flags)
 {
 	struct open_how how = {
@@ -116,4 +119,25 @@ bool user_file_has_events(int folder_fd, const char *name)
 	return fd >= 0 && pread(fd, &packet, sizeof(packet), 0) == sizeof(packet) &&
 	       packet.magic == USER_MAGIC && packet.begin < USER_NOT_BEGUN &&
 	       packet.content_bits > USER_HEAD * 8;
+}
+
+char *user_make_folder(int at_fd, const char *name)
+{
+	AUTO_FREE char *plain = xstrndup(name, NAME_BYTES);
+	char *unique = NULL;
+
+	for (char *c = plain; *c; c++)
+		*c = *c <= ' ' || *c == '/' || (unsigned char)*c >= 127 ? '_' : *c;
+	if (!*plain || *plain == '.')
+		*plain = '_';
+	for (unsigned i = 1; i < NAME_TRIES; i++) {
+		free(unique);
+		unique = i == 1 ? xstrdup(plain) : xasprintf("%s-%u", plain, i);
+		if (mkdirat(at_fd, unique, 0700) == 0)
+			return unique;
+		if (errno != EEXIST)
+			break;
+	}
+	free(unique);
+	return NULL;
 }

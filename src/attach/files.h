@@ -47,6 +47,12 @@ bool user_file_has_events(int folder_fd, const char *name);
 /* Does the folder at 'fd' belong to that user, and may nobody else change what is in it? */
 bool user_is_own_folder(int fd, uint32_t uid);
 
+/*
+ * Make a folder of the name that a process gave its own, made plain, and of another one where that is taken.
+ * Returns its name, to be freed, or NULL with errno set.
+ */
+char *user_make_folder(int at_fd, const char *name);
+
 /* A regular file with one name, open at 'fd'? Its size. */
 bool user_is_plain(int fd, uint64_t *out_bytes);
 

@@ -114,32 +114,10 @@ static void close_target(struct target *target)
 	mem_close_fd(&target->fd);
 }
 
-/* The name that it has, made plain, and another one when that is taken. */
-static char *make_folder(const struct target *target, const char *name)
-{
-	AUTO_FREE char *plain = xstrndup(name, 200);
-	char *unique = xstrdup(plain);
-
-	for (char *c = plain; *c; c++)
-		*c = *c <= ' ' || *c == '/' || (unsigned char)*c >= 127 ? '_' : *c;
-	if (*plain == '.')
-		*plain = '_';
-	for (unsigned i = 2; i < 10000; i++) {
-		free(unique);
-		unique = i == 2 ? xstrdup(plain) : xasprintf("%s-%u", plain, i - 1);
-		if (mkdirat(target->fd, unique, 0700) == 0)
-			return unique;
-		if (errno != EEXIST)
-			break;
-	}
-	free(unique);
-	return NULL;
-}
-
 static void recover(struct target *target, int fd, const char *name)
 {
 	struct user_recovery *recovery = target->recovery;
-	struct user_recovered item = { .name = make_folder(target, name) };
+	struct user_recovered item = { .name = user_make_folder(target->fd, name) };
 	AUTO_CLOSE int to = -1;
 	struct err why = { 0 };
 	int rc;
@@ -147,7 +125,7 @@ static void recover(struct target *target, int fd, const char *name)
 	if (item.name)
 		to = openat(target->fd, item.name, OPEN_DIR | O_NOFOLLOW);
 	rc = to < 0 ? err_set(&why, -errno, "cannot create a directory: %s", strerror(errno))
-		    : user_trace_copy(fd, to, &item.sum, &why);
+		    : user_trace_copy(fd, to, NULL, &item.sum, &why);
 	if (rc < 0) {
 		item.problem = xstrdup(why.text);
 		if (item.name)

@@ -347,6 +347,7 @@ static void describe(struct user_sum *sum, const char *text)
 	sum->pid = strtoull(env_value(text, "vpid"), NULL, 10);
 	sum->start = strtoull(env_value(text, "pid_start"), NULL, 10);
 	sum->is_flight = strncmp(mode, "\"flight", 7) == 0;
+	sum->has_counter = strstr(text, "\nclock {\n\tname = counter;") != NULL;
 }
 
 static void read_description(int fd, struct user_sum *sum)
@@ -356,6 +357,12 @@ static void read_description(int fd, struct user_sum *sum)
 
 	if (text)
 		describe(sum, text);
+}
+
+void user_trace_describe(int fd, struct user_sum *out_sum)
+{
+	*out_sum = (struct user_sum){ 0 };
+	read_description(fd, out_sum);
 }
 
 /* ---------------------------------------------------------------------- trim */
@@ -481,6 +488,10 @@ void user_trace_count(int fd, struct user_sum *out_sum)
 struct copying {
 	int to_fd;
 	bool is_dead;
+	struct user_times times;
+	uint64_t most_bytes;
+	uint64_t *
+		edges; /* owned; of each CPU, when the packet began that was written to at times.from */
 	struct user_sum *sum;
 	uint8_t *packet; /* owned; USER_PACKET bytes */
 	struct err *err;
@@ -493,19 +504,47 @@ static int write_at(int file, const void *data, size_t bytes, uint64_t offset, s
 	return rc < 0 ? err_set(err, rc, "cannot write: %s", strerror(-rc)) : 0;
 }
 
+/* Files are not in the order of their packets where they are used in turn. */
+static void find_edges(struct copying *copying, int fd, const struct names *names)
+{
+	struct user_sum ignored = { 0 };
+
+	for (size_t i = 0; i < names->count && copying->times.from; i++) {
+		int64_t cpu = cpu_of_name(names->items[i]);
+		struct walk walk = { .file = -1 };
+		struct user_packet packet;
+		AUTO_CLOSE int file =
+			cpu < 0 ? -1 : open_plain(fd, names->items[i], O_RDONLY, &walk.bytes);
+
+		walk.file = file;
+		while (file >= 0 && walk_next(&walk, &packet, &ignored)) {
+			if (state_of(&packet) == PACKET_BEGUN &&
+			    packet.begin <= copying->times.from &&
+			    packet.begin > copying->edges[cpu])
+				copying->edges[cpu] = packet.begin;
+		}
+	}
+}
+
+static bool is_asked_for(const struct copying *copying, const struct user_packet *packet,
+			 int64_t cpu)
+{
+	return packet->begin >= copying->edges[cpu] && packet->begin <= copying->times.until;
+}
+
 /*
  * Copy the packet 'before' at 'offset' to 'to', behind 'count' others. 1, 0 when there is nothing to
  * copy, or a negative errno. What is before content_bits as it was read first does not change,
  * unless the whole packet is begun anew: then number and begin are others.
  */
 static int copy_packet(struct copying *copying, const struct walk *walk, struct user_packet before,
-		       int to, uint64_t count, uint64_t *lost)
+		       int to, uint64_t count, int64_t cpu, uint64_t *lost)
 {
 	uint64_t half, bytes, offset = walk->at - USER_PACKET;
 	struct user_packet after;
 	int rc, from = walk->file;
 
-	if (state_of(&before) != PACKET_BEGUN)
+	if (state_of(&before) != PACKET_BEGUN || !is_asked_for(copying, &before, cpu))
 		return 0;
 	half = packet_settle(&before, copying->is_dead);
 	bytes = (before.content_bits + 7) / 8;
@@ -515,6 +554,8 @@ static int copy_packet(struct copying *copying, const struct walk *walk, struct 
 		copying->sum->overwritten++;
 		return 0;
 	}
+	if (copying->sum->bytes + bytes > copying->most_bytes)
+		return err_set(copying->err, -EFBIG, "there is no room for it");
 	memcpy(copying->packet, &before, USER_HEAD);
 	rc = write_at(to, copying->packet, bytes, count * USER_PACKET, copying->err);
 	if (rc == 0 && ftruncate(to, (off_t)((count + 1) * USER_PACKET)) < 0)
@@ -526,7 +567,7 @@ static int copy_packet(struct copying *copying, const struct walk *walk, struct 
 }
 
 static int copy_file(struct copying *copying, int from, uint64_t size, const char *name,
-		     uint64_t *lost)
+		     int64_t cpu, uint64_t *lost)
 {
 	AUTO_CLOSE int to =
 		openat(copying->to_fd, name, OPEN_FILE | O_WRONLY | O_CREAT | O_EXCL, 0600);
@@ -538,7 +579,7 @@ static int copy_file(struct copying *copying, int from, uint64_t size, const cha
 	if (to < 0)
 		return err_set(copying->err, -errno, "cannot create %s: %s", name, strerror(errno));
 	while (rc >= 0 && walk_next(&walk, &packet, copying->sum)) {
-		rc = copy_packet(copying, &walk, packet, to, count, lost);
+		rc = copy_packet(copying, &walk, packet, to, count, cpu, lost);
 		count += rc > 0;
 	}
 	if (count == 0)
@@ -563,16 +604,25 @@ static int copy_metadata(int fd, const struct copying *copying)
 	return write_at(to, text, bytes, 0, copying->err);
 }
 
-int user_trace_copy(int fd, int to_fd, struct user_sum *out_sum, struct err *err)
+int user_trace_copy(int fd, int to_fd, const struct user_part *part, struct user_sum *out_sum,
+		    struct err *err)
 {
 	struct user_sum sum = { 0 };
-	struct copying copying = { .to_fd = to_fd, .sum = &sum, .err = err };
+	struct copying copying = { .to_fd = to_fd,
+				   .times = { 0, UINT64_MAX },
+				   .most_bytes = part ? part->most_bytes : UINT64_MAX,
+				   .sum = &sum,
+				   .err = err };
 	struct names names;
 	int rc = 0;
 
 	read_description(fd, &sum);
+	if (part)
+		copying.times = sum.has_counter ? part->counter : part->monotonic;
 	copying.packet = xmalloc(USER_PACKET);
+	copying.edges = xcalloc(CPUS_MAX, sizeof(*copying.edges));
 	names_read(fd, &names);
+	find_edges(&copying, fd, &names);
 	sum.in_use = is_in_use(fd, &names, sum.start);
 	copying.is_dead = !sum.in_use;
 	for (size_t i = 0; i < names.count && rc == 0; i++) {
@@ -583,10 +633,12 @@ int user_trace_copy(int fd, int to_fd, struct user_sum *out_sum, struct err *err
 		if (cpu >= 0)
 			from = open_plain(fd, names.items[i], O_RDONLY, &bytes);
 		if (from >= 0)
-			rc = copy_file(&copying, from, bytes, names.items[i], &names.lost[cpu]);
+			rc = copy_file(&copying, from, bytes, names.items[i], cpu,
+				       &names.lost[cpu]);
 	}
 	names_fini(&names, &sum);
 	free(copying.packet);
+	free(copying.edges);
 	if (rc == 0)
 		rc = copy_metadata(fd, &copying);
 	*out_sum = sum;

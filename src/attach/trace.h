@@ -28,6 +28,18 @@ struct user_sum {
 	uint64_t pid;
 	uint64_t start; /* of the process: field 22 of /proc/PID/stat */
 	bool is_flight;
+	bool has_counter; /* its times are of the counter that the kernel's are of, else of CLOCK_MONOTONIC */
+};
+
+/* Times of one clock. */
+struct user_times {
+	uint64_t from, until;
+};
+
+/* What is asked for of a trace: packets with events of a time, and how many bytes of them there is room for. */
+struct user_part {
+	struct user_times counter, monotonic; /* the same, of each clock that a trace may have */
+	uint64_t most_bytes;
 };
 
 /*
@@ -37,10 +49,15 @@ struct user_sum {
 bool user_trace_trim(int fd, struct user_sum *out_sum);
 
 /*
- * Copy what is whole into the empty folder at 'to_fd'. The process may be alive: packets are
- * looked at again after they were copied. Returns 0, or a negative errno with err filled.
+ * Copy what is whole into the empty folder at 'to_fd'; 'part' NULL = all. The process may be alive: packets are
+ * looked at again after they were copied. Returns 0, or a negative errno with err filled: -EFBIG = it is more than
+ * there is room for.
  */
-int user_trace_copy(int fd, int to_fd, struct user_sum *out_sum, struct err *err);
+int user_trace_copy(int fd, int to_fd, const struct user_part *part, struct user_sum *out_sum,
+		    struct err *err);
+
+/* Only what the metadata says. */
+void user_trace_describe(int fd, struct user_sum *out_sum);
 
 /* Only count. */
 void user_trace_count(int fd, struct user_sum *out_sum);

@@ -47,7 +47,8 @@
 #define MESSAGES       32
 #define WAITING_MOST   16		    /* snapshots that wait to be explained */
 #define BESIDE_BYTES   (UINT64_C(16) << 20) /* of a snapshot, beside its rings */
-#define EVENT_TEXT     300		    /* of the line that tells of an event */
+#define PROGRAMS_PART  8   /* of --disk: one snapshot may have so many of programs' own events */
+#define EVENT_TEXT     300 /* of the line that tells of an event */
 #define RIGHTS                                                        \
 	(GUARD_CAP(CAP_SYS_PTRACE) | GUARD_CAP(CAP_DAC_READ_SEARCH) | \
 	 GUARD_CAP(CAP_DAC_OVERRIDE) | GUARD_CAP(CAP_SYSLOG))
@@ -788,7 +789,8 @@ static int begin(struct running *run, struct err *err)
 {
 	struct flight_opts opts = { .events = "",
 				    .budget_ppm = run->opts->budget_ppm,
-				    .memory_bytes = run->opts->memory_bytes };
+				    .memory_bytes = run->opts->memory_bytes,
+				    .user_bytes = run->opts->disk_bytes / PROGRAMS_PART };
 	int rc = take_lock(run, err);
 
 	if (rc == 0)

@@ -7,6 +7,7 @@
  *
  *	before          /proc is read: who lives
  *	off ... on      the rings are copied; what happens meanwhile is lost, and the caller told how long
+ *	                what programs log themselves is copied (flight_user.h)
  *	                who waits for whom is looked at (waiting_snapshot.h)
  *	behind          formats, symbols; the rings are packed (pack.h); trace.json
  *
@@ -28,8 +29,9 @@ struct flight;
 struct flight_opts {
 	const char *events;    /* as record_opts.events; a view */
 	uint64_t memory_bytes; /* of all, as in flight_memory.h */
-	uint32_t budget_ppm;   /* as record_opts.budget_ppm */
-	int run_fd;	       /* folder for the file that outlives us; not owned */
+	uint64_t user_bytes; /* of a snapshot, at most so many of programs' own events; 0 = none */
+	uint32_t budget_ppm; /* as record_opts.budget_ppm */
+	int run_fd;	     /* folder for the file that outlives us; not owned */
 };
 
 /* What the rings hold. */

@@ -832,6 +832,50 @@ def check_pair(tap):
         check_late(tap, "pair", rows, trigger, process.pid, late_ns)
 
 
+def ticks(mode, folder, *become):
+    """A program that logs with libholdup all the time, as soon as it logs."""
+    environment = dict(os.environ, HOLDUP="%s:%s" % (mode, folder), HOLDUP_SIZE="1M")
+    process = subprocess.Popen([*become, os.path.join(kernel.PROGRAMS, "user-ticks")], env=environment, stdout=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    return process
+
+
+def ticks_of(trace):
+    """Times of ticks, ns, and what they count."""
+    rows = kernel.holdup("list", "--json", "-f", "clock:tick", trace).stdout.splitlines()
+    rows = [row for row in map(json.loads, rows) if row["event"] == "clock:tick"]
+    return [row["time_ns"] for row in rows], [row["fields"]["n"] for row in rows]
+
+
+def check_programs(tap):
+    """What programs keep of their own events is in a snapshot: of all users, and of the same time."""
+    folder = os.path.join(os.getcwd(), "keep")
+    os.mkdir(folder)
+    os.chmod(os.getcwd(), 0o755)
+    os.chown(folder, NOBODY, NOBODY)
+    with Recorder(tap, "programs", *SMALL, "--on", "runq>5000/1s") as recorder:
+        keeps = ticks("flight", folder, "setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups")
+        streams = ticks("stream", os.path.join(os.getcwd(), "streams"))
+        try:
+            time.sleep(1)
+            trace = flight("snapshot", "programs").stdout.strip()
+            again = flight("snapshot", "once more").stdout.strip()
+        finally:
+            for process in (keeps, streams):
+                process.kill()
+                process.wait()
+        explained(recorder.dir, 2)
+        made = os.listdir(os.path.join(trace, "user"))
+        tap.ok(made == ["user-ticks-%d" % keeps.pid], "programs: who keeps its last events, and not who streams them", made)
+        info = json.loads(kernel.holdup("info", "--json", trace).stdout)
+        tap.ok(any("1 program" in one["what"] and "folders" in one["why"] for one in info["missing"]), "programs: who streams is told", info["missing"])
+        times, counts = ticks_of(trace)
+        tap.ok(len(counts) > 100 and counts == list(range(counts[0], counts[0] + len(counts))), "programs: no event is missing between", len(counts))
+        tap.ok(times and abs(info["last_ns"] - times[-1]) < kernel.S / 2, "programs: up to the snapshot", (times[-1:], info["last_ns"]))
+        later = ticks_of(again)[1]
+        tap.ok(later and later[-1] > counts[-1], "programs: another snapshot goes on", (later[-1:], counts[-1:]))
+
+
 def check_oom(tap):
     cgroup = memory_cgroup("holdup-flight-%d" % os.getpid())
     before = oom_kills()
@@ -859,7 +903,7 @@ def main():
     with kernel.workdir("/var/tmp"):
         try:
             for check in (check_stall, check_shared, check_rights, check_kill, check_read, check_full, check_disk, check_limit, check_helpers, check_pressure,
-                          check_names, check_open, check_awaited, check_memory, check_events, check_points, check_pair, check_usdt):
+                          check_names, check_open, check_awaited, check_memory, check_events, check_points, check_pair, check_usdt, check_programs):
                 check(tap)
         finally:
             flight("stop")

@@ -137,7 +137,7 @@ static void half_written_bytes_are_told_and_left_out(void **state)
 	head->reserved = (content + 60) | USER_CLOSED;
 	head->committed = content + 24;
 	packets_write(made->dir, "cpu4-000001", made->packets, 1);
-	assert_int_equal(user_trace_copy(made->fd, made->out_fd, &sum, NULL), 0);
+	assert_int_equal(user_trace_copy(made->fd, made->out_fd, NULL, &sum, NULL), 0);
 	assert_int_equal(sum.half_bytes, 60);
 	assert_int_equal(head_of(made->out, "cpu4-000001").reserved, content);
 	assert_int_equal(head_of(made->out, "cpu4-000001").committed, content);
@@ -173,13 +173,49 @@ static void a_copy_has_what_is_whole(void **state)
 	made->packets[1].head.lost = 5;
 	packets_write(made->dir, "cpu4-000009", made->packets, 1);
 	packets_write(made->dir, "cpu4-000010", made->packets + 1, 2);
-	assert_int_equal(user_trace_copy(made->fd, made->out_fd, &sum, NULL), 0);
+	assert_int_equal(user_trace_copy(made->fd, made->out_fd, NULL, &sum, NULL), 0);
 	assert_int_equal(size_of(made->out, "cpu4-000009"), USER_PACKET);
 	assert_int_equal(size_of(made->out, "cpu4-000010"), USER_PACKET);
 	assert_int_equal(size_of(made->out, "metadata"), size_of(made->dir, "metadata"));
 	assert_int_equal(sum.packets, 2);
 	assert_int_equal(sum.lost, 5);
 	assert_int_equal(size_of(made->dir, "cpu4-000010"), 2 * USER_PACKET); /* as it was */
+}
+
+/* Of a CPU the packet that was written to as the time began has events of it; one that began behind its end has none. */
+static void a_copy_of_a_time_has_the_packets_of_it(void **state)
+{
+	struct fixture *made = *state;
+	struct user_part part = { .counter = { 250, 300 },
+				  .monotonic = { 0, 1 },
+				  .most_bytes = UINT64_MAX };
+	struct user_sum sum;
+
+	packet_event(&made->packets[0], 100, 7, 1);
+	packet_event(&made->packets[1], 200, 7, 2);
+	packet_event(&made->packets[2], 301, 7, 3);
+	/* They are used in turn: the name does not tell which one is older. */
+	packets_write(made->dir, "cpu4-000001", made->packets + 2, 1);
+	packets_write(made->dir, "cpu4-000002", made->packets, 1);
+	packets_write(made->dir, "cpu4-000003", made->packets + 1, 1);
+	assert_int_equal(user_trace_copy(made->fd, made->out_fd, &part, &sum, NULL), 0);
+	assert_true(sum.has_counter);
+	assert_int_equal(sum.packets, 1);
+	assert_int_equal(size_of(made->out, "cpu4-000001"), -1);
+	assert_int_equal(size_of(made->out, "cpu4-000002"), -1);
+	assert_int_equal(size_of(made->out, "cpu4-000003"), USER_PACKET);
+}
+
+static void a_copy_ends_where_there_is_no_room(void **state)
+{
+	struct fixture *made = *state;
+	struct user_part part = { .counter = { 0, 1000 }, .most_bytes = 150 };
+	struct user_sum sum;
+
+	packet_event(&made->packets[0], 100, 7, 1);
+	packet_event(&made->packets[1], 200, 7, 2);
+	packets_write(made->dir, "cpu4-000001", made->packets, 2);
+	assert_int_equal(user_trace_copy(made->fd, made->out_fd, &part, &sum, NULL), -EFBIG);
 }
 
 static void damaged_packets_cost_themselves(void **state)
@@ -192,7 +228,7 @@ static void damaged_packets_cost_themselves(void **state)
 	made->packets[0].head.magic = 1;
 	made->packets[1].head.content_bits = UINT64_MAX - 6;
 	packets_write(made->dir, "cpu4-000001", made->packets, 3);
-	assert_int_equal(user_trace_copy(made->fd, made->out_fd, &sum, NULL), 0);
+	assert_int_equal(user_trace_copy(made->fd, made->out_fd, NULL, &sum, NULL), 0);
 	assert_int_equal(sum.damaged, 2);
 	assert_int_equal(sum.packets, 1);
 	assert_int_equal(size_of(made->out, "cpu4-000001"), USER_PACKET);
@@ -328,7 +364,7 @@ static void a_hole_is_not_walked_through(void **state)
 			skip(); /* no file may be so large here */
 		assert_int_equal(ftruncate(fd, (off_t)(last + (last >> 1))), 0);
 	}
-	assert_int_equal(user_trace_copy(made->fd, made->out_fd, &sum, NULL), 0);
+	assert_int_equal(user_trace_copy(made->fd, made->out_fd, NULL, &sum, NULL), 0);
 	assert_int_equal(sum.packets, 2);
 	assert_int_equal(size_of(made->out, "cpu4-000001"), 2 * USER_PACKET);
 	assert_true(user_trace_trim(made->fd, &sum));
@@ -347,6 +383,8 @@ int main(void)
 		WITH_FOLDER(half_written_bytes_are_told_and_left_out),
 		WITH_FOLDER(what_is_committed_whole_is_published),
 		WITH_FOLDER(a_copy_has_what_is_whole),
+		WITH_FOLDER(a_copy_of_a_time_has_the_packets_of_it),
+		WITH_FOLDER(a_copy_ends_where_there_is_no_room),
 		WITH_FOLDER(damaged_packets_cost_themselves),
 		WITH_FOLDER(a_hole_is_not_walked_through),
 		WITH_FOLDER(what_is_not_a_file_of_the_library_is_not_touched),
