@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ static pthread_mutex_t mutexes[2];
 static pthread_rwlock_t rwlocks[2] = { PTHREAD_RWLOCK_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER };
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t barrier;
+static sem_t semaphore;
 static pthread_t ring[RING];
 static FILE *file;
 static int pipes[RING][2];
@@ -445,6 +447,37 @@ static void lost_wakeup(void)
 	pthread_cond_wait(&condition, &mutexes[0]);
 }
 
+static void post_it(int unused)
+{
+	(void)unused;
+	sem_post(&semaphore);
+}
+
+/* Idle: a signal's handler is what it waits for. */
+static void handled_signal(void)
+{
+	signal(SIGTERM, post_it);
+	say_ready();
+	sem_wait(&semaphore);
+}
+
+static int share_memory(void *unused)
+{
+	(void)unused;
+	sleep(1000);
+	return 0;
+}
+
+/* Idle: another process has the same memory. */
+static void shared_memory(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+
+	clone(share_memory, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL);
+	say_ready();
+	sem_wait(&semaphore);
+}
+
 static void *lock_and_exit(void *unused)
 {
 	pthread_mutex_lock(&mutexes[0]);
@@ -461,6 +494,24 @@ static void orphaned_mutex(void)
 	pthread_join(thread, NULL);
 	say_ready();
 	pthread_mutex_lock(&mutexes[0]);
+}
+
+static void *lock_first(void *unused)
+{
+	pthread_mutex_lock(&mutexes[0]);
+	return unused;
+}
+
+/* The main thread is a zombie as long as others live. */
+static void ended_main(void)
+{
+	pthread_t thread;
+
+	make_mutexes(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
+	pthread_mutex_lock(&mutexes[0]);
+	pthread_create(&thread, NULL, lock_first, NULL);
+	say_ready();
+	pthread_exit(NULL);
 }
 
 static void *come(void *unused)
@@ -655,7 +706,10 @@ static const struct {
 	{ "child", living_child },
 	{ "parent", child_of_parent },
 	{ "lost", lost_wakeup },
+	{ "handled", handled_signal },
+	{ "shared", shared_memory },
 	{ "orphan", orphaned_mutex },
+	{ "ended", ended_main },
 	{ "barrier", short_barrier },
 	{ "stdio", stdio_lock },
 	{ "convoy", convoy },
