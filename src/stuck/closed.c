@@ -25,13 +25,21 @@
 	(SIGNAL_BIT(4) | SIGNAL_BIT(7) | SIGNAL_BIT(8) | SIGNAL_BIT(11) | SIGNAL_BIT(32) | \
 	 SIGNAL_BIT(33))
 
+/* How often a thread had run when it was looked at; 0 = not known. */
+struct closed_runs {
+	int32_t tid;
+	uint64_t runs;
+};
+
 struct closed_job {
 	struct worker_job job;
 	int proc_fd;
 	int32_t tgid;
 	int32_t tid; /* of it, one that lives: a main thread that ended has no memory and no files */
 	size_t threads; /* that are known */
+	bool is_whole;	/* there are no other threads, and these slept all the time */
 	bool is_closed;
+	struct closed_runs runs[];
 };
 
 static void closed_job_free(struct worker_job *job)
@@ -45,6 +53,18 @@ static bool has_other_threads(const struct closed_job *job, const char *status)
 	const char *at = strstr(status, "\nThreads:");
 
 	return !at || strtoull(at + 9, NULL, 10) != job->threads;
+}
+
+/* After the others were counted: then these slept when there was no other. */
+static bool has_run(const struct closed_job *job)
+{
+	for (size_t i = 0; i < job->threads; i++) {
+		const struct closed_runs *known = &job->runs[i];
+
+		if (known->runs && proc_runs(job->proc_fd, job->tgid, known->tid) != known->runs)
+			return true;
+	}
+	return false;
 }
 
 static bool handles_signals(const char *status)
@@ -101,27 +121,41 @@ static void closed_job_run(struct worker_job *worker_job)
 	snprintf(path, sizeof(path), "%d/status", job->tgid);
 	if (proc_read(job->proc_fd, path, status, sizeof(status)) <= 0)
 		return;
-	job->is_closed = !has_other_threads(job, status) && !handles_signals(status) &&
-			 !has_ring(job) && !shares_memory(job);
+	job->is_whole = !has_other_threads(job, status) && !has_run(job);
+	job->is_closed =
+		job->is_whole && !handles_signals(status) && !has_ring(job) && !shares_memory(job);
 }
 
-static bool process_is_closed(struct look *look, const struct stuck_thread *living, size_t threads)
+/* NULL = it takes too long. */
+static struct closed_job *closed_ask(struct look *look, const struct stuck_thread *threads,
+				     size_t count, int32_t tid)
 {
-	struct closed_job *job = xcalloc(1, sizeof(*job));
-	bool is_closed;
+	struct closed_job *job = xcalloc(1, sizeof(*job) + count * sizeof(job->runs[0]));
 
 	job->job = (struct worker_job){ closed_job_run, closed_job_free };
 	job->proc_fd = look->proc_fd;
-	job->tgid = living->tgid;
-	job->tid = living->tid;
-	job->threads = threads;
-	if (!worker_do(look->worker, &job->job)) {
-		look->hung++;
-		return false;
+	job->tgid = threads->tgid;
+	job->tid = tid;
+	job->threads = count;
+	for (size_t i = 0; i < count; i++)
+		job->runs[i] = (struct closed_runs){ threads[i].tid, threads[i].runs };
+	if (worker_do(look->worker, &job->job))
+		return job;
+	look->hung++;
+	return NULL;
+}
+
+static void closed_set(struct look *look, struct stuck_thread *threads, size_t count, int32_t tid)
+{
+	struct closed_job *job = closed_ask(look, threads, count, tid);
+
+	if (!job)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		threads[i].is_inside &= job->is_whole;
+		threads[i].is_closed = threads[i].is_inside && job->is_closed;
 	}
-	is_closed = job->is_closed;
 	closed_job_free(&job->job);
-	return is_closed;
 }
 
 /* Of those of a process, one that waits for what names nobody; NULL = there is none, or one could go on by itself. */
@@ -153,9 +187,7 @@ void closed_find(struct stuck *stuck, struct look *look)
 		for (to = from; to < stuck->count && stuck->threads[to].tgid == threads->tgid;)
 			to++;
 		unowned = find_unowned(threads, to - from);
-		if (!unowned || !process_is_closed(look, unowned, to - from))
-			continue;
-		for (size_t i = 0; i < to - from; i++)
-			threads[i].is_closed = threads[i].is_inside;
+		if (unowned)
+			closed_set(look, threads, to - from, unowned->tid);
 	}
 }

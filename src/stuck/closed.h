@@ -10,7 +10,10 @@
 struct look;
 struct stuck;
 
-/* Set is_closed of those threads that wait inside of such a process; where it is not known, it is not set. */
+/*
+ * Set is_closed of those threads that wait inside of such a process; where it is not known, it is not set. Where
+ * not all threads of a process were found, is_inside is taken back.
+ */
 void closed_find(struct stuck *stuck, struct look *look);
 
 #endif

@@ -37,6 +37,7 @@
 static pthread_mutex_t mutexes[2];
 static pthread_rwlock_t rwlocks[2] = { PTHREAD_RWLOCK_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER };
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t circle[RING];
 static pthread_barrier_t barrier;
 static sem_t semaphore;
 static pthread_t ring[RING];
@@ -104,6 +105,32 @@ static void pi_mutexes(void)
 {
 	make_mutexes(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_INHERIT);
 	run_two(lock_both);
+}
+
+static void *lock_next(void *own)
+{
+	size_t i = (size_t)own;
+
+	pthread_mutex_lock(&circle[i]);
+	pthread_barrier_wait(&barrier);
+	pthread_mutex_lock(&circle[(i + 1) % RING]);
+	return NULL;
+}
+
+/* The owner of the mutex that the kernel refuses waits for the refused one through another. */
+static void pi_ring(void)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+	pthread_barrier_init(&barrier, NULL, RING);
+	for (size_t i = 0; i < RING; i++)
+		pthread_mutex_init(&circle[i], &attributes);
+	for (size_t i = 0; i < RING; i++)
+		pthread_create(&ring[i], NULL, lock_next, (void *)i);
+	say_ready();
+	pthread_join(ring[0], NULL);
 }
 
 static void mutex_twice(void)
@@ -587,6 +614,26 @@ static void busy_locks(void)
 }
 
 /* Never stuck: a byte goes round in a ring of processes. */
+static void *hand_on(void *unused)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	while (pthread_create(&thread, &attributes, hand_on, NULL) != 0)
+		sched_yield();
+	return unused;
+}
+
+/* One thread sleeps; the other one is always a new one, which a list of threads may miss. */
+static void busy_relay(void)
+{
+	say_ready();
+	(void)hand_on(NULL);
+	sem_wait(&semaphore);
+}
+
 static void busy_ring(void)
 {
 	char byte = 0;
@@ -694,6 +741,7 @@ static const struct {
 	{ "recursive", recursive_mutexes },
 	{ "robust", robust_mutexes },
 	{ "pi", pi_mutexes },
+	{ "pi-ring", pi_ring },
 	{ "twice", mutex_twice },
 	{ "timed", timed_mutexes },
 	{ "rwlock", write_locks },
@@ -714,6 +762,7 @@ static const struct {
 	{ "stdio", stdio_lock },
 	{ "convoy", convoy },
 	{ "busy-locks", busy_locks },
+	{ "busy-relay", busy_relay },
 	{ "busy-ring", busy_ring },
 	{ "vfork", vfork_parent },
 	{ "three", three_children },
