@@ -613,7 +613,6 @@ static void busy_locks(void)
 	take_and_give(NULL);
 }
 
-/* Never stuck: a byte goes round in a ring of processes. */
 static void *hand_on(void *unused)
 {
 	pthread_attr_t attributes;
@@ -634,6 +633,7 @@ static void busy_relay(void)
 	sem_wait(&semaphore);
 }
 
+/* Never stuck: a byte goes round in a ring of processes. */
 static void busy_ring(void)
 {
 	char byte = 0;
