@@ -80,7 +80,7 @@ static void sampled_add_counts(const struct sampled *sampled, uint64_t *out_cpu_
 	}
 }
 
-/* They are known, not inferred. */
+/* They are known, not inferred: some by exclusion. */
 static void sampled_print_deadlocks(FILE *out, const struct stuck *stuck)
 {
 	for (size_t i = 0; i < stuck->cycle_count; i++) {
@@ -97,7 +97,9 @@ static void sampled_print_deadlocks(FILE *out, const struct stuck *stuck)
 			names = more;
 		}
 		text = xasprintf("DEADLOCK: %zu thread%s: %s%s.", cycle->count,
-				 cycle->count == 1 ? " waits for itself" : "s wait for each other",
+				 cycle->count > 1   ? "s wait for each other"
+				 : cycle->is_closed ? ", whose wait nobody can end"
+						    : " waits for itself",
 				 names, cycle->count > NAMES_MAX ? " and others" : "");
 		free(names);
 		safe = text_escaped(text);

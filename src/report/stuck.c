@@ -175,7 +175,9 @@ static char *root_text(const struct stuck *stuck, const struct stuck_thread *thr
 
 	switch (thread->root) {
 	case STUCK_ROOT_DEADLOCK:
-		return xstrdup("deadlock");
+		return xstrdup(thread->is_closed ? "deadlock: no owner is known, and nobody "
+						   "else can end the wait"
+						 : "deadlock");
 	case STUCK_ROOT_VICTIM:
 		return xstrdup("waits behind a deadlock");
 	case STUCK_ROOT_INSIDE:
@@ -455,6 +457,21 @@ static void print_root(FILE *out, const struct stuck *stuck, const struct stuck_
 		fprintf(out, "    ends in: %s\n", safe);
 }
 
+/* Of those who have no known owner it is by exclusion. */
+static void print_closed(FILE *out, const struct stuck_cycle *cycle)
+{
+	if (cycle->count == 1)
+		fputs("DEADLOCK: nobody else can end the wait of this thread", out);
+	else
+		fprintf(out,
+			"DEADLOCK: %zu threads wait for each other; nobody else can end their waits",
+			cycle->count);
+	fputs(", but for a signal\n"
+	      "  By exclusion, as not all owners are known: each thread of the process sleeps, it\n"
+	      "  handles no signals, and no other process shares its memory.\n",
+	      out);
+}
+
 static void print_cycles(FILE *out, const struct report_stuck *report)
 {
 	const struct stuck *stuck = report->stuck;
@@ -462,7 +479,9 @@ static void print_cycles(FILE *out, const struct report_stuck *report)
 	for (size_t i = 0; i < stuck->cycle_count; i++) {
 		const struct stuck_cycle *cycle = &stuck->cycles[i];
 
-		if (cycle->count == 1)
+		if (cycle->is_closed)
+			print_closed(out, cycle);
+		else if (cycle->count == 1)
 			fputs("DEADLOCK: a thread waits for itself\n", out);
 		else
 			fprintf(out, "DEADLOCK: %zu threads wait for each other\n", cycle->count);
@@ -768,7 +787,10 @@ static const char *const condition_words[] = {
 /* "deadlock: 2 threads wait for each other: a[3], b[4]" */
 static char *deadlock_reason(const struct stuck *stuck, const struct condition_met *met)
 {
-	char *text = met->count == 1
+	const struct stuck_thread *first = stuck_find(stuck, met->tids[0]);
+	bool is_alone = met->count == 1 && first && first->is_closed;
+	char *text = is_alone ? xstrdup("deadlock: nobody can end the wait of ")
+		     : met->count == 1
 			     ? xstrdup("deadlock: a thread waits for itself: ")
 			     : xasprintf("deadlock: %zu threads wait for each other: ", met->count);
 

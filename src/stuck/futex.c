@@ -65,14 +65,18 @@ static uint32_t word_at(const struct futex *futex, int offset)
 	return word;
 }
 
-/* Our number of a tid in a word of the process; 0 = it is none of its threads. */
+/* Our number of a tid in a word of the process; 0 = it is none of its threads, or a main thread that has ended. */
 static int32_t own_thread(const struct futex *futex, uint32_t number)
 {
 	struct asleep *asleep = futex->asleep;
+	const struct task *task;
+	int32_t tid;
 
 	if (number == 0 || number > INT32_MAX)
 		return 0;
-	return look_thread(&asleep->snap->look, asleep->process, (int32_t)number);
+	tid = look_thread(&asleep->snap->look, asleep->process, (int32_t)number);
+	task = tid ? look_task(&asleep->snap->look, tid) : NULL;
+	return task && (task->state == 'Z' || task->state == 'X') ? 0 : tid;
 }
 
 /*

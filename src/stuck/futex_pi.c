@@ -14,7 +14,8 @@
 
 #define STACK_WITHIN   1024 /* bytes from the stack pointer to the word */
 #define PAGE_BYTES     4096u
-#define PAGES	       9 /* that are searched, with the one in the middle */
+#define CHAIN_MAX      16 /* threads of a circle that are followed */
+#define PAGES	       9  /* that are searched, with the one in the middle */
 #define GLIBC_KIND_PI  0x20
 #define GLIBC_KIND_ALL 0x3ff
 #define MUSL_TYPE_PI   8
@@ -42,15 +43,15 @@ static const struct task *own_task(const struct asleep *asleep, size_t index)
 	return &asleep->snap->look.tasks[asleep->process->first + index];
 }
 
-/* The only thread that waits for a PI mutex of this one; NULL = there is none, or several. */
-static const struct task *only_waiter(struct asleep *asleep)
+/* The only thread that waits for a PI mutex of that one; NULL = there is none, or several. */
+static const struct task *only_waiter(struct asleep *asleep, int32_t owner)
 {
 	const struct task *found = NULL;
 
 	for (size_t i = 0; i < asleep->process->count; i++) {
 		const struct task *task = own_task(asleep, i);
 
-		if (!waits_for_pi(task) || futex_pi_owner_of(asleep, task) != asleep->task.tid)
+		if (!waits_for_pi(task) || futex_pi_owner_of(asleep, task) != owner)
 			continue;
 		if (found)
 			return NULL;
@@ -108,6 +109,24 @@ static uint64_t orphan_near(struct asleep *asleep, uint64_t near, int32_t owner)
 	return found;
 }
 
+/* The circle may be longer: whoever waits for the waiter may be the owner, and so on. *owner is the first waiter. */
+static uint64_t find_orphan(struct asleep *asleep, const struct task *waiter, int32_t *owner)
+{
+	uint64_t mutex = 0;
+
+	for (int i = 0; i < CHAIN_MAX && waiter && waiter->args[0] >= PAGES * PAGE_BYTES; i++) {
+		int32_t tid = waiter->tid;
+
+		mutex = orphan_near(asleep, waiter->args[0], tid);
+		if (mutex) {
+			*owner = tid;
+			break;
+		}
+		waiter = only_waiter(asleep, tid);
+	}
+	return mutex;
+}
+
 bool refused_pi_wait(struct asleep *asleep)
 {
 	uint64_t word = asleep->task.args[0], sp = asleep->task.sp, mutex;
@@ -116,11 +135,11 @@ bool refused_pi_wait(struct asleep *asleep)
 
 	if (asleep->wait->is_timed || word < sp || word - sp >= STACK_WITHIN)
 		return false;
-	waiter = only_waiter(asleep);
+	waiter = only_waiter(asleep, asleep->task.tid);
 	if (!waiter || waiter->args[0] < PAGES * PAGE_BYTES)
 		return false;
 	edge.tid = waiter->tid;
-	mutex = orphan_near(asleep, waiter->args[0], edge.tid);
+	mutex = find_orphan(asleep, waiter, &edge.tid);
 	edge.is_inferred = !mutex;
 	edge.how = mutex ? STUCK_HOW_PI_MUTEX : STUCK_HOW_PI_WAITER;
 	if (mutex)

@@ -163,8 +163,8 @@ static void spread(const struct graph *graph, bool *goes_on, bool is_inside)
 	for (uint32_t node = 0; node < graph->threads; node++) {
 		const struct stuck_thread *thread = &graph->stuck->threads[node];
 
-		goes_on[node] =
-			goes_on_alone(graph, node, goes_on) && !(is_inside && thread->is_inside);
+		goes_on[node] = goes_on_alone(graph, node, goes_on) &&
+				!(is_inside && thread->is_inside) && !thread->is_closed;
 		if (goes_on[node])
 			queue[tail++] = node;
 	}
@@ -272,14 +272,40 @@ static struct stuck_cycle *add_cycle(struct stuck *stuck, size_t *cap)
 	return &stuck->cycles[stuck->cycle_count++];
 }
 
+/*
+ * Parts in which somebody waits for what names nobody, and from where other ones are reached: those who wait for
+ * somebody there tell more, and who of all was to end the wait is not known.
+ */
+static void find_vague_parts(const struct graph *graph, bool *is_closed, bool *is_vague)
+{
+	for (uint32_t node = 0; node < graph->threads; node++) {
+		if (graph->circle[node] != NONE && graph->stuck->threads[node].is_closed)
+			is_closed[graph->circle[node]] = true;
+	}
+	for (uint32_t node = 0; node < graph->nodes; node++) {
+		uint32_t part = graph->circle[node];
+
+		for (uint32_t i = graph->next[node]; part != NONE && i < graph->next[node + 1];
+		     i++) {
+			uint32_t to = graph->circle[graph->to[i]];
+
+			if (to != NONE && to != part && !graph->is_soft[i])
+				is_vague[part] = is_closed[part];
+		}
+	}
+}
+
 /* Parts of one node are circles only when it waits for itself. By the first thread of each. */
 static void add_cycles(struct graph *graph)
 {
 	struct stuck *stuck = graph->stuck;
 	AUTO_FREE uint32_t *size = xcalloc(graph->nodes + 1, sizeof(*size));
 	AUTO_FREE uint32_t *cycle = xcalloc(graph->nodes + 1, sizeof(*cycle));
+	AUTO_FREE bool *is_closed = xcalloc(graph->nodes + 1, sizeof(*is_closed));
+	AUTO_FREE bool *is_vague = xcalloc(graph->nodes + 1, sizeof(*is_vague));
 	size_t cap = 0;
 
+	find_vague_parts(graph, is_closed, is_vague);
 	for (uint32_t node = 0; node < graph->nodes; node++) {
 		if (graph->circle[node] != NONE)
 			size[graph->circle[node]]++;
@@ -290,6 +316,12 @@ static void add_cycles(struct graph *graph)
 
 		if (part == NONE)
 			continue;
+		if (is_vague[part]) {
+			stuck->threads[node].root = stuck->threads[node].is_inside
+							    ? STUCK_ROOT_INSIDE
+							    : STUCK_ROOT_VICTIM;
+			continue;
+		}
 		if (size[part] < 2 && !waits_for_itself(graph, node)) {
 			stuck->threads[node].root = STUCK_ROOT_VICTIM;
 			continue;
@@ -300,6 +332,7 @@ static void add_cycles(struct graph *graph)
 			cycle[part] = (uint32_t)stuck->cycle_count;
 		}
 		to = &stuck->cycles[cycle[part] - 1];
+		to->is_closed = is_closed[part];
 		to->tids = xrealloc(to->tids, to->count + 1, sizeof(*to->tids));
 		to->tids[to->count++] = stuck->threads[node].tid;
 	}

@@ -14,6 +14,7 @@
 #include "proc/proc.h"
 #include "stuck/cgroups.h"
 #include "stuck/clock.h"
+#include "stuck/closed.h"
 #include "stuck/graph.h"
 #include "stuck/snap.h"
 #include "stuck/asked.h"
@@ -269,6 +270,7 @@ static struct stuck *look_twice(const struct asked *targets, int proc_fd,
 	stuck = join(&first, &second, targets);
 	add_since(stuck, &second);
 	add_titles(stuck, &second);
+	closed_find(stuck, &second.look);
 	graph_run(stuck);
 	add_all_missing(stuck, &second);
 	count_skipped(stuck, &first, &second);

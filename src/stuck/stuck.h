@@ -12,7 +12,8 @@
  * looks runs. So whoever is told to wait here slept from one look to the other, and so did its owner.
  *
  * A deadlock is told where nobody of those who could end a wait can go on: all of them are known, sleep
- * without a time limit, and wait for each other. Whatever is not known could go on.
+ * without a time limit, and wait for each other. Whatever is not known could go on. A wait that names nobody
+ * counts where all threads of the process are among them, and nobody else could end it: see closed.h.
  *
  * Nothing is written to the processes that are looked at, and none is stopped. What hangs in the kernel so
  * that looking at it hangs, too, is given up after a while.
@@ -92,6 +93,7 @@ struct stuck_thread {
 	uint16_t common_at; /* of 'object': what is the same for all who wait for it begins there */
 	bool is_timed;	    /* a time limit ends it, too */
 	bool is_inside;	    /* STUCK_UNOWNED, and only its own process can end it */
+	bool is_closed;	    /* the same, and all threads of its process are known: see closed.h */
 	bool has_outside;   /* somebody from outside can end it, too: see STUCK_OUTSIDE */
 	bool is_complete;   /* nobody but the edges can end it, but for signals */
 	bool needs_all; /* all edges that are not inferred must end it together, not any of them */
@@ -112,6 +114,7 @@ struct stuck_thread {
 struct stuck_cycle {
 	int32_t *tids;
 	size_t count;
+	bool is_closed; /* who of them has what is not known: nobody else could end their waits */
 };
 
 #define STUCK_CONVOY_MIN 3 /* waiters from which on a line is a convoy */

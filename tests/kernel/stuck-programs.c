@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,9 @@
 static pthread_mutex_t mutexes[2];
 static pthread_rwlock_t rwlocks[2] = { PTHREAD_RWLOCK_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER };
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t circle[RING];
 static pthread_barrier_t barrier;
+static sem_t semaphore;
 static pthread_t ring[RING];
 static FILE *file;
 static int pipes[RING][2];
@@ -102,6 +105,32 @@ static void pi_mutexes(void)
 {
 	make_mutexes(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_INHERIT);
 	run_two(lock_both);
+}
+
+static void *lock_next(void *own)
+{
+	size_t i = (size_t)own;
+
+	pthread_mutex_lock(&circle[i]);
+	pthread_barrier_wait(&barrier);
+	pthread_mutex_lock(&circle[(i + 1) % RING]);
+	return NULL;
+}
+
+/* The owner of the mutex that the kernel refuses waits for the refused one through another. */
+static void pi_ring(void)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+	pthread_barrier_init(&barrier, NULL, RING);
+	for (size_t i = 0; i < RING; i++)
+		pthread_mutex_init(&circle[i], &attributes);
+	for (size_t i = 0; i < RING; i++)
+		pthread_create(&ring[i], NULL, lock_next, (void *)i);
+	say_ready();
+	pthread_join(ring[0], NULL);
 }
 
 static void mutex_twice(void)
@@ -445,6 +474,37 @@ static void lost_wakeup(void)
 	pthread_cond_wait(&condition, &mutexes[0]);
 }
 
+static void post_it(int unused)
+{
+	(void)unused;
+	sem_post(&semaphore);
+}
+
+/* Idle: a signal's handler is what it waits for. */
+static void handled_signal(void)
+{
+	signal(SIGTERM, post_it);
+	say_ready();
+	sem_wait(&semaphore);
+}
+
+static int share_memory(void *unused)
+{
+	(void)unused;
+	sleep(1000);
+	return 0;
+}
+
+/* Idle: another process has the same memory. */
+static void shared_memory(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+
+	clone(share_memory, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL);
+	say_ready();
+	sem_wait(&semaphore);
+}
+
 static void *lock_and_exit(void *unused)
 {
 	pthread_mutex_lock(&mutexes[0]);
@@ -461,6 +521,24 @@ static void orphaned_mutex(void)
 	pthread_join(thread, NULL);
 	say_ready();
 	pthread_mutex_lock(&mutexes[0]);
+}
+
+static void *lock_first(void *unused)
+{
+	pthread_mutex_lock(&mutexes[0]);
+	return unused;
+}
+
+/* The main thread is a zombie as long as others live. */
+static void ended_main(void)
+{
+	pthread_t thread;
+
+	make_mutexes(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
+	pthread_mutex_lock(&mutexes[0]);
+	pthread_create(&thread, NULL, lock_first, NULL);
+	say_ready();
+	pthread_exit(NULL);
 }
 
 static void *come(void *unused)
@@ -533,6 +611,26 @@ static void busy_locks(void)
 		pthread_create(&ring[0], NULL, take_and_give, NULL);
 	say_ready();
 	take_and_give(NULL);
+}
+
+static void *hand_on(void *unused)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	while (pthread_create(&thread, &attributes, hand_on, NULL) != 0)
+		sched_yield();
+	return unused;
+}
+
+/* One thread sleeps; the other one is always a new one, which a list of threads may miss. */
+static void busy_relay(void)
+{
+	say_ready();
+	(void)hand_on(NULL);
+	sem_wait(&semaphore);
 }
 
 /* Never stuck: a byte goes round in a ring of processes. */
@@ -643,6 +741,7 @@ static const struct {
 	{ "recursive", recursive_mutexes },
 	{ "robust", robust_mutexes },
 	{ "pi", pi_mutexes },
+	{ "pi-ring", pi_ring },
 	{ "twice", mutex_twice },
 	{ "timed", timed_mutexes },
 	{ "rwlock", write_locks },
@@ -655,11 +754,15 @@ static const struct {
 	{ "child", living_child },
 	{ "parent", child_of_parent },
 	{ "lost", lost_wakeup },
+	{ "handled", handled_signal },
+	{ "shared", shared_memory },
 	{ "orphan", orphaned_mutex },
+	{ "ended", ended_main },
 	{ "barrier", short_barrier },
 	{ "stdio", stdio_lock },
 	{ "convoy", convoy },
 	{ "busy-locks", busy_locks },
+	{ "busy-relay", busy_relay },
 	{ "busy-ring", busy_ring },
 	{ "vfork", vfork_parent },
 	{ "three", three_children },

@@ -180,6 +180,10 @@ def two_and_a_victim(case):
             and all(set(edges(one)) <= set(case.report["cycles"][0]) for one in case.others()))
 
 
+def three_and_a_victim(case):
+    return is_ring(case, 3) and case.pid not in case.report["cycles"][0]
+
+
 def queued(case):
     """Whoever has the socket that listens is who they wait for, and that one sleeps."""
     with open("/proc/%d/task/%d/children" % (case.pid, case.pid)) as file:
@@ -224,9 +228,26 @@ def unowned(case):
             and all("no owner is known" in one["root"] for one in case.report["threads"]))
 
 
+def closed(case):
+    """No owner is named; that nobody is left who could end it is a deadlock, and is labelled so."""
+    threads = {one["tid"]: one for one in case.report["threads"]}
+    text = kernel.holdup("stuck", case.pid).stdout
+    return (case.done.returncode == 1 and [sorted(cycle) for cycle in case.report["cycles"]] == [sorted(threads)]
+            and any("no owner is known" in one["root"] for one in threads.values())
+            and all("no owner is known" in one["root"] or one["waits_for"] for one in threads.values())
+            and "By exclusion" in text)
+
+
+def ended(case):
+    """The main thread is a zombie, and releases nothing any more."""
+    others = [one for one in case.others() if one["tgid"] == case.pid]
+    return (case.done.returncode == 1 and case.report["cycles"] == [[one["tid"] for one in others]]
+            and "which is not in this process" in others[0]["wait"]["object"])
+
+
 def orphaned(case):
     """The program says which thread locked it."""
-    return (unowned(case) and
+    return (closed(case) and
             "(by its layout; of thread %s, which is not in this process)" % case.said.split()[0] in case.thread(case.pid)["wait"]["object"])
 
 
@@ -304,6 +325,7 @@ KINDS = (
     ("recursive", two_and_a_victim, "two recursive mutexes"),
     ("robust", two_and_a_victim, "two robust mutexes"),
     ("pi", two_and_a_victim, "two PI mutexes, which the kernel refuses to close"),
+    ("pi-ring", three_and_a_victim, "three PI mutexes in a ring"),
     ("rwlock", two_and_a_victim, "two rwlocks"),
     ("twice", ring_of(1), "one mutex twice"),
     ("join", ring_of(3), "three that join each other"),
@@ -318,8 +340,11 @@ KINDS = (
     ("child", chain_to("sleeps until a time"), "a child that lives"),
     ("fuse", stopped_server, "the server of a file system was stopped"),
     ("seccomp", chain_to("sleeps until a time"), "a call on which another process has to decide"),
-    ("lost", unowned, "a condition variable without an owner"),
+    ("lost", closed, "a condition variable without an owner"),
+    ("handled", unowned, "a semaphore for a signal's handler: no deadlock"),
+    ("shared", unowned, "a semaphore that another process with the same memory could post: no deadlock"),
     ("orphan", orphaned, "a mutex whose owner has exited"),
+    ("ended", ended, "a mutex of a main thread that has ended"),
     ("barrier", one_short, "a barrier that one has not come to"),
     ("convoy", convoy, "four behind one mutex"),
     ("behind", behind_the_writer, "a reader behind a writer that waits"),
@@ -448,6 +473,7 @@ def by_a_cgroup(tap, folder):
 def busy_ones(tap, folder):
     """Never a deadlock, however often one looks."""
     commands = {"busy-locks": [PROGRAM, "busy-locks"], "busy-ring": [PROGRAM, "busy-ring"],
+                "busy-relay": [PROGRAM, "busy-relay"],
                 "busy-rlocks": ["/usr/bin/python3", "-c", BUSY_RLOCKS]}
     for kind, command in commands.items():
         case = Case(kind, command, folder)
@@ -456,7 +482,7 @@ def busy_ones(tap, folder):
         try:
             while not looks or (looks < BUSY_LOOKS and time.monotonic() < end):
                 looks += 1
-                if case.look() is None or case.done.returncode != 0 or case.report["cycles"]:
+                if case.look() is None or case.done.returncode != 0 or case.report["cycles"] or "only a signal" in case.done.stdout:
                     bad.append(case.done.stdout + case.done.stderr)
         finally:
             case.end()
@@ -662,7 +688,7 @@ def real_go(tap, folder):
     waits = [one["wait"] for one in case.report["threads"] if one["wait"] and one["wait"]["in"] == "futex"]
     tap.ok(no_deadlock(case) and waits and all((one["object"] or "").startswith("futex (Go: goroutines are not seen)")
                                                for one in waits), "threads of Go", case.report)
-    stacks = [[frame["function"] for frame in one["stack"]] for one in case.report["threads"]]
+    stacks = [[frame["function"] for frame in one["stack"] or ()] for one in case.report["threads"]]
     beyond = [stack for stack in stacks if "runtime.mcall" in stack[:-1]]
     tap.ok(not beyond, "stacks of Go: no frame behind where a goroutine was left", beyond)
     tap.ok(any(stack[-1:] == ["runtime.mcall"] for stack in stacks) or not any(map(any, stacks)),
@@ -692,16 +718,18 @@ def everything(tap, cases):
 
 
 def musl_cases(folder):
-    """Mutexes of musl, but for normal ones, have an owner; so have joined threads."""
+    """Mutexes of musl, but for normal ones, have an owner; so have joined threads. Of normal ones exclusion tells."""
     if not shutil.which("musl-gcc"):
         return []
     tool = os.path.join(folder, "musl")
-    done = subprocess.run(["musl-gcc", "-static", "-D_GNU_SOURCE", "-o", tool, SOURCE], capture_output=True, text=True)
+    headers = ["-idirafter", "/usr/include", "-idirafter", "/usr/include/%s-linux-gnu" % os.uname().machine]
+    done = subprocess.run(["musl-gcc", "-static", "-D_GNU_SOURCE", *headers, "-o", tool, SOURCE], capture_output=True, text=True)
     if done.returncode != 0:
         kernel.note(done.stderr)
         return []
     return [(Case("musl " + kind, [tool, kind], folder), judge, "musl: " + what) for kind, judge, what in
-            (("recursive", two_and_a_victim, "two recursive mutexes"),
+            (("normal", closed, "two mutexes, which have no owner"),
+             ("recursive", two_and_a_victim, "two recursive mutexes"),
              ("robust", two_and_a_victim, "two robust mutexes"), ("join", ring_of(3), "three that join each other"))]
 
 

@@ -246,6 +246,61 @@ static void what_names_nobody_is_without_hope_when_all_of_a_process_sleep(void *
 	stuck_free(stuck);
 }
 
+/* Two of process 1 wait for what names nobody, and nobody else can end that. */
+static struct stuck *closed_process(void)
+{
+	struct stuck *stuck = stuck_new();
+
+	for (int32_t tid = 1; tid <= 2; tid++) {
+		struct stuck_thread *thread = add(stuck, 1, tid);
+
+		thread->kind = STUCK_UNOWNED;
+		thread->is_inside = thread->is_closed = true;
+		thread->is_complete = false;
+	}
+	return stuck;
+}
+
+static void what_only_sleepers_of_a_closed_process_could_end_is_a_deadlock(void **unused)
+{
+	struct stuck *stuck = closed_process();
+
+	wait_for(add(stuck, 1, 3), 1, false);
+	wait_for(add(stuck, 4, 4), 1, true);
+	graph_run(stuck);
+	assert_int_equal(stuck->cycle_count, 1);
+	assert_int_equal(stuck->cycles[0].count, 3);
+	assert_true(stuck->cycles[0].is_closed);
+	assert_int_equal(stuck->threads[2].root, STUCK_ROOT_DEADLOCK);
+	assert_int_equal(stuck->threads[3].root, STUCK_ROOT_VICTIM);
+	stuck_free(stuck);
+}
+
+static void one_that_can_go_on_opens_a_closed_process(void **unused)
+{
+	struct stuck *stuck = closed_process();
+
+	add(stuck, 1, 3)->kind = STUCK_OUTSIDE;
+	graph_run(stuck);
+	assert_int_equal(stuck->cycle_count, 0);
+	assert_int_equal(stuck->threads[0].root, STUCK_ROOT_SELF);
+	stuck_free(stuck);
+}
+
+static void those_who_have_owners_are_the_deadlock_of_a_closed_process(void **unused)
+{
+	struct stuck *stuck = closed_process();
+
+	wait_for(add(stuck, 1, 3), 4, false);
+	wait_for(add(stuck, 1, 4), 3, false);
+	graph_run(stuck);
+	assert_int_equal(stuck->cycle_count, 1);
+	assert_int_equal(stuck->cycles[0].count, 2);
+	assert_false(stuck->cycles[0].is_closed);
+	assert_int_equal(stuck->threads[0].root, STUCK_ROOT_INSIDE);
+	stuck_free(stuck);
+}
+
 static void many_behind_one_are_a_convoy(void **unused)
 {
 	struct stuck *stuck = stuck_new();
@@ -378,6 +433,9 @@ int main(void)
 		cmocka_unit_test(a_process_that_was_stopped_as_a_whole_is_the_end),
 		cmocka_unit_test(a_chain_is_followed_to_its_end),
 		cmocka_unit_test(what_names_nobody_is_without_hope_when_all_of_a_process_sleep),
+		cmocka_unit_test(what_only_sleepers_of_a_closed_process_could_end_is_a_deadlock),
+		cmocka_unit_test(one_that_can_go_on_opens_a_closed_process),
+		cmocka_unit_test(those_who_have_owners_are_the_deadlock_of_a_closed_process),
 		cmocka_unit_test(many_behind_one_are_a_convoy),
 		cmocka_unit_test(random_graphs_have_the_deadlocks_of_the_slow_way),
 		cmocka_unit_test(a_long_chain_takes_no_stack),
