@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/flight_ask.h"
+#include "cli/flight_model.h"
 #include "cli/flight_run.h"
 #include "cli/flight_store.h"
 #include "cli/opts.h"
@@ -156,7 +157,10 @@ static int parse_triggers(const struct flight_cmd *cmd, struct flight_run_opts *
 
 		if (rc < 0)
 			return rc;
-		opts->on_count++;
+		if (opts->ons[opts->on_count++].kind == FLIGHT_ON_MODEL)
+			rc = flight_model_check(opts->ons[i].model, err);
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
@@ -299,6 +303,7 @@ const struct command cmd_flight = {
 		"                           either may be a point in a program, as below\n"
 		"  probe:/usr/bin/x:work    a function of a program begins; work%return: ends\n"
 		"  usdt:/usr/bin/x:a:b      a USDT point of a program is passed\n"
+		"  model:/etc/x.yaml        a model is violated, as holdup watch finds it\n"
 		"\n"
 		"A recorder that was killed leaves its rings in the kernel: the next \"start\" saves\n"
 		"these as a snapshot.\n"

@@ -56,6 +56,8 @@ static const struct opt_spec watch_options[] = {
 	  offsetof(struct watch_cmd, actions.signal) },
 	{ "snapshot", "DIR", "Save the time before a violation as a trace in DIR", opt_string,
 	  offsetof(struct watch_cmd, actions.snapshot) },
+	{ "flight", NULL, "Take a snapshot of the flight recorder on a violation", opt_flag,
+	  offsetof(struct watch_cmd, actions.flight) },
 	{ "keep", "DURATION", "Set the length of a snapshot (default 10s)", opt_duration,
 	  offsetof(struct watch_cmd, actions.keep_ns) },
 	{ "max-snapshots", "N", "Save at most N snapshots (default 10)", opt_u32,
@@ -438,7 +440,7 @@ static int parse_and_watch(struct watch_cmd *cmd, int argc, char **argv)
 	rc = watch_usage(cmd, argc - first, command, &err);
 	if (rc < 0)
 		return command_usage(&cmd_watch, rc, &err);
-	watch.model_path = argv[first];
+	watch.model_path = cmd->actions.model_path = argv[first];
 	watch.follow_opts = (struct follow_opts){
 		.most_behind_ns = cmd->most_behind_ns,
 		.most_bytes = cmd->memory,

@@ -28,6 +28,7 @@
 #include "base/text.h"
 #include "cli/exit.h"
 #include "cli/flight_ask.h"
+#include "cli/flight_model.h"
 #include "cli/flight_share.h"
 #include "cli/flight_store.h"
 #include "cli/flight_why.h"
@@ -68,6 +69,7 @@ struct running {
 	struct flight *flight;
 	const char *events; /* a view */
 	struct flight_looks looks;
+	struct flight_models models;
 	struct flight_on *fired; /* its wait has not ended yet; NULL = none */
 	struct flight_seen seen; /* that wait */
 	char *place;		 /* owned; where in the kernel; NULL = not known */
@@ -231,6 +233,7 @@ static int take(struct running *run, struct flight *flight, struct waiting *one,
 
 	if (rc < 0)
 		return rc;
+	flight_models_note(&run->models, flight);
 	rc = flight_snapshot(flight, dir, &taken, err);
 	run->last_gap_ns = taken.gap_ns ? taken.gap_ns : run->last_gap_ns;
 	if (rc < 0)
@@ -337,6 +340,34 @@ static void on_pressure(struct running *run, struct flight_on *on, short events)
 		return;
 	}
 	fire(run, on, on->text);
+}
+
+/* Those that are not told here in words are counted all the same. */
+static void on_violation(struct running *run, struct flight_on *on,
+			 const struct flight_model_line *line)
+{
+	on->fired += line->before;
+	on->suppressed += line->before;
+	fire(run, on, line->text);
+}
+
+static void on_model(struct running *run, struct flight_on *on)
+{
+	struct flight_model *model = flight_models_find(&run->models, on);
+	struct flight_model_line line;
+
+	if (!model || flight_model_read(model) < 0) {
+		say(run, "%s is off: the process that watches it has ended", on->text);
+		mem_close_fd(&on->fd);
+		on->fd = -1;
+		return;
+	}
+	while (flight_model_next(model, &line)) {
+		if (line.kind == FLIGHT_MODEL_VIOLATION)
+			on_violation(run, on, &line);
+		else if (line.kind == FLIGHT_MODEL_TOLD)
+			say(run, "%s: %s", on->text, line.text);
+	}
 }
 
 /* It is explained what the thread did between the two. */
@@ -456,9 +487,11 @@ static void fill_status(struct running *run, struct flight_status_report *status
 			struct flight_trigger_row *rows)
 {
 	const struct flight_run_opts *opts = run->opts;
+	uint64_t models_ns = flight_models_cpu_ns(&run->models);
 	struct flight_held held;
 
 	flight_held(run->flight, &held);
+	held.cost.cpu_ns += models_ns;
 	for (size_t i = 0; i < opts->on_count; i++)
 		rows[i] = (struct flight_trigger_row){ opts->ons[i].text, opts->ons[i].fired,
 						       opts->ons[i].suppressed,
@@ -483,7 +516,7 @@ static void fill_status(struct running *run, struct flight_status_report *status
 		.step = held.step,
 		.has_lean_steps = held.has_lean_steps,
 		.steps = held.steps,
-		.cpu_ns = usage_ns(RUSAGE_SELF) - run->cpu_ns,
+		.cpu_ns = usage_ns(RUSAGE_SELF) - run->cpu_ns + models_ns,
 		.explain_cpu_ns = usage_ns(RUSAGE_CHILDREN),
 		.snapshots = run->snapshots,
 		.failed = run->failed,
@@ -614,11 +647,17 @@ static struct pollfd wait_for(const struct flight_on *on)
 	if (on->kind == FLIGHT_ON_PAIR)
 		return (struct pollfd){ .fd = on->pair ? flight_pair_fd(on->pair) : -1,
 					.events = POLLIN };
+	if (on->kind == FLIGHT_ON_MODEL)
+		return (struct pollfd){ .fd = on->fd, .events = POLLIN };
 	return (struct pollfd){ .fd = on->kind == FLIGHT_ON_PSI ? on->fd : -1, .events = POLLPRI };
 }
 
 static void on_trigger(struct running *run, struct flight_on *on, short events)
 {
+	if (on->kind == FLIGHT_ON_MODEL) {
+		on_model(run, on);
+		return;
+	}
 	if (on->kind == FLIGHT_ON_EVENT || on->kind == FLIGHT_ON_PAIR)
 		on_event(run, on);
 	else
@@ -805,6 +844,11 @@ static int begin(struct running *run, struct err *err)
 	rc = take_old(run, &opts, err);
 	if (rc < 0)
 		return rc;
+	/* They need all rights, and nothing of what follows. */
+	rc = flight_models_start(&run->models, run->opts->ons, run->opts->on_count,
+				 run->opts->events, err);
+	if (rc < 0)
+		return rc;
 	share_raise();
 	share_raise_session();
 	rc = open_flight(run, &opts, err);
@@ -834,6 +878,7 @@ static void tell_ready(struct running *run, int ready_fd)
 static void run_fini(struct running *run)
 {
 	flight_why_end(&run->why);
+	flight_models_end(&run->models);
 	flight_close(run->flight);
 	for (size_t i = 0; i < run->opts->on_count; i++)
 		flight_on_close(&run->opts->ons[i]);

@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/tree.h"
+#include "cli/watch_flight.h"
 #include "cli/watch_tree.h"
 #include "guard/drop.h"
 #include "guard/give.h"
@@ -34,6 +35,7 @@
 
 #define SELF		 "/proc/self/exe"
 #define COMMANDS_MOST	 4u /* at a time */
+#define FOR_COMMANDS	 2u /* the first child of theirs */
 #define SIGNAL_GAP_NS	 1000000000u
 #define SNAPSHOT_WAIT_MS 60000
 #define COMMAND_WAIT_MS	 5000
@@ -56,9 +58,15 @@ struct stage {
 #define STAGE_DEEP 4
 
 /* Something that runs beside. */
+enum child_kind {
+	CHILD_COMMAND,
+	CHILD_SNAPSHOT,
+	CHILD_FLIGHT,
+};
+
 struct child {
 	pid_t pid; /* 0 = none */
-	bool is_snapshot;
+	enum child_kind kind;
 	char *path;	    /* owned; of a snapshot */
 	struct stage stage; /* of a snapshot */
 };
@@ -69,7 +77,9 @@ struct watch_act {
 	const struct watch_tree *tree;
 	bool json;
 	int signal;
-	struct child children[COMMANDS_MOST + 1]; /* the first one: a snapshot */
+	struct child children[COMMANDS_MOST +
+			      FOR_COMMANDS]; /* the first one: a snapshot, then a question */
+	struct watch_flight flight;
 	uint64_t last_snapshot_ns, last_signal_ns;
 	int32_t last_signal_pid;
 	uint64_t snapshots, snapshots_failed, snapshots_left_out;
@@ -125,6 +135,7 @@ struct watch_act *watch_act_new(const struct watch_actions *actions, const char 
 	act->tree = tree;
 	act->json = json;
 	act->signal = actions->signal ? signal_number(actions->signal) : 0;
+	watch_flight_begin(&act->flight);
 	return act;
 }
 
@@ -240,7 +251,9 @@ static void watch_act_on_end(struct watch_act *act, struct child *child, int sta
 {
 	bool is_done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 
-	if (child->is_snapshot) {
+	if (child->kind == CHILD_FLIGHT) {
+		watch_flight_ended(&act->flight, status);
+	} else if (child->kind == CHILD_SNAPSHOT) {
 		is_done = stage_close(&child->stage, is_done);
 		act->snapshots += is_done;
 		act->snapshots_failed += !is_done;
@@ -266,7 +279,8 @@ void watch_act_step(struct watch_act *act)
 static bool any_runs(const struct watch_act *act, bool snapshot)
 {
 	for (size_t i = 0; i < ARRAY_LEN(act->children); i++) {
-		if (act->children[i].pid > 0 && act->children[i].is_snapshot == snapshot)
+		if (act->children[i].pid > 0 &&
+		    (act->children[i].kind == CHILD_SNAPSHOT) == snapshot)
 			return true;
 	}
 	return false;
@@ -284,7 +298,7 @@ void watch_act_settle(struct watch_act *act)
 {
 	watch_act_wait_for(act, true, SNAPSHOT_WAIT_MS);
 	for (size_t i = 0; i < ARRAY_LEN(act->children); i++) {
-		if (act->children[i].pid > 0 && act->children[i].is_snapshot)
+		if (act->children[i].pid > 0 && act->children[i].kind == CHILD_SNAPSHOT)
 			(void)kill(act->children[i].pid, SIGKILL); /* our own, not reaped yet */
 	}
 	watch_act_wait_for(act, true, COMMAND_WAIT_MS);
@@ -339,7 +353,7 @@ static void watch_act_snapshot(struct watch_act *act, uint64_t first_ns,
 		act->snapshots_left_out++;
 		return;
 	}
-	child->is_snapshot = true;
+	child->kind = CHILD_SNAPSHOT;
 	child->stage = STAGE_NONE;
 	if (stage_open(&child->stage, actions->snapshot))
 		child->path = xasprintf("%s/%s", actions->snapshot, child->stage.last);
@@ -532,7 +546,7 @@ static void exec_shell(const struct watch_act *act, const struct check_result *r
 
 static struct child *free_child(struct watch_act *act)
 {
-	for (size_t i = 1; i < ARRAY_LEN(act->children); i++) {
+	for (size_t i = FOR_COMMANDS; i < ARRAY_LEN(act->children); i++) {
 		if (!act->children[i].pid)
 			return &act->children[i];
 	}
@@ -564,6 +578,49 @@ static void watch_act_run_command(struct watch_act *act, const struct check_resu
 	act_tell(act, "command", act->actions->exec, false);
 }
 
+static char *broken_text(const struct check_result *result, const struct check_finding *finding)
+{
+	const struct model *model = result->model;
+
+	if (finding->transition == UINT32_MAX)
+		return report_check_reason(result, finding);
+	return xasprintf(
+		"%s broken",
+		model->transitions[finding->transition].constraints[finding->constraint].text);
+}
+
+/* By the kernel's word: a call, or all of those that the recorder which started us has watched. */
+static bool is_of_kernel(const struct watch_act *act, const struct model *model,
+			 const struct check_finding *finding)
+{
+	return act->flight.pipe_fd >= 0 ||
+	       (finding->transition != UINT32_MAX &&
+		model->patterns[model->transitions[finding->transition].pattern].take !=
+			TAKE_EVENT);
+}
+
+/* To the recorder that started us each one, and it has a pause of its own; else as often as snapshots are kept. */
+static void watch_act_ask_flight(struct watch_act *act, const struct check_result *result,
+				 const struct check_finding *finding, bool is_proven)
+{
+	const struct watch_actions *actions = act->actions;
+	AUTO_FREE char *what = broken_text(result, finding);
+	AUTO_FREE char *why =
+		watch_flight_why(actions->model_path, finding->key, what, finding->tid,
+				 is_proven || is_of_kernel(act, result->model, finding));
+	struct child *child = &act->children[1];
+
+	watch_act_step(act);
+	if (act->flight.pipe_fd >= 0)
+		watch_flight_tell(&act->flight, why);
+	else if (child->pid || !watch_flight_may_ask(&act->flight, actions->most_snapshots,
+						     actions->snapshot_gap_s))
+		act->flight.left_out++;
+	else
+		*child = (struct child){ .pid = watch_flight_ask(&act->flight, why),
+					 .kind = CHILD_FLIGHT };
+}
+
 void watch_act_on(struct watch_act *act, uint64_t first_ns, const struct check_result *result,
 		  const struct check_finding *finding)
 {
@@ -571,10 +628,12 @@ void watch_act_on(struct watch_act *act, uint64_t first_ns, const struct check_r
 
 	if (act->actions->snapshot)
 		watch_act_snapshot(act, first_ns, finding);
-	if (act->signal || act->actions->exec)
+	if (act->signal || act->actions->exec || act->actions->flight)
 		watch_tree_open(act->tree, finding->tid, finding->end_ns, &proven);
 	if (act->signal)
 		send_signal(act, &proven, finding->tid);
+	if (act->actions->flight)
+		watch_act_ask_flight(act, result, finding, proven.pid >= 0);
 	if (act->actions->exec)
 		watch_act_run_command(act, result, finding, proven.pid);
 	mem_close_fd(&proven.pid_fd);
@@ -597,6 +656,9 @@ void watch_act_print(const struct watch_act *act, FILE *out)
 	if (act->actions->snapshot)
 		print_count(out, "Snapshots", act->snapshots, act->snapshots_failed,
 			    act->snapshots_left_out);
+	if (act->actions->flight)
+		print_count(out, "Snapshots of the flight recorder", act->flight.done,
+			    act->flight.failed, act->flight.left_out);
 	if (act->signal)
 		print_count(out, "Signals", act->signals, act->signals_failed,
 			    act->signals_left_out);
@@ -634,6 +696,7 @@ void watch_act_put(const struct watch_act *act, struct json *json)
 {
 	put_count(json, "snapshots", act->snapshots, act->snapshots_failed,
 		  act->snapshots_left_out);
+	put_count(json, "flight", act->flight.done, act->flight.failed, act->flight.left_out);
 	put_signals(act, json);
 	put_count(json, "commands", act->commands, act->commands_failed, act->commands_left_out);
 }

@@ -1,5 +1,5 @@
 /*
- * watch_act.h - what is done at a violation: keep a trace, send a signal, run a command.
+ * watch_act.h - what is done at a violation: keep a trace, ask for one, send a signal, run a command.
  *
  * Each is bounded in number and rate; what was left out for that is counted. Nothing waits: a
  * snapshot and a command are children that run beside.
@@ -29,6 +29,8 @@ struct watch_actions {
 	uint64_t keep_ns;
 	uint32_t most_snapshots;
 	double snapshot_gap_s;
+	bool flight; /* ask the flight recorder for a snapshot: watch_flight.h */
+	const char *model_path;
 	bool as_root; /* the command runs as root under sudo, and so a signal is sent */
 };
 

@@ -50,6 +50,7 @@ static const struct {
 	{ "pair", "pair:SYSTEM:NAME->SYSTEM:NAME>DURATION (two events or points)" },
 	{ "probe", "probe:/PROGRAM:FUNCTION" },
 	{ "usdt", "usdt:/PROGRAM:PROVIDER:NAME" },
+	{ "model", "model:/FILE.yaml (an absolute path)" },
 };
 
 static int refuse(const char *text, struct err *err)
@@ -232,6 +233,14 @@ static bool parse_pair(const char *text, struct flight_on *on)
 	       text_parse_duration(limit + 1, &on->min_ns) && on->min_ns > 0;
 }
 
+/* "/etc/shop.yaml": the recorder has no folder of its caller's. */
+static bool parse_model(const char *text, struct flight_on *on)
+{
+	on->kind = FLIGHT_ON_MODEL;
+	on->model = text;
+	return text[0] == '/' && text[1];
+}
+
 static bool parse_limit(const char *text, struct flight_on *on)
 {
 	const char *more = strrchr(text, '>');
@@ -256,6 +265,8 @@ static bool parse_trigger(const char *text, struct flight_on *on)
 		return parse_point(text + 6, false, on);
 	if (strncmp(text, "usdt:", 5) == 0)
 		return parse_point(text + 5, true, on);
+	if (strncmp(text, "model:", 6) == 0)
+		return parse_model(text + 6, on);
 	if (strncmp(text, "oom", 3) == 0)
 		return parse_oom(text + 3, on);
 	return parse_limit(text, on);

@@ -876,6 +876,69 @@ def check_programs(tap):
         tap.ok(later and later[-1] > counts[-1], "programs: another snapshot goes on", (later[-1:], counts[-1:]))
 
 
+def write_sleeps(path):
+    """Sleeps of one name of a thread must be short, by the kernel's events."""
+    with open(path, "w") as file:
+        file.write("""model: sleeps
+initial: awake
+states:
+  awake:
+    transitions:
+      - { syscall: clock_nanosleep, filter: 'comm == "sleep"', to: asleep }
+  asleep:
+    transitions:
+      - syscall_exit: clock_nanosleep
+        to: awake
+        check:
+          - deadline: 200ms
+""")
+    return os.path.abspath(path)
+
+
+def watchers(pid):
+    """Processes that a process has begun, and these, as [(pid, command line)]."""
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+        children = [int(word) for word in file.read().split()]
+    found = []
+    for child in children:
+        with contextlib.suppress(OSError), open("/proc/%d/cmdline" % child) as file:
+            found += [(child, file.read())] + watchers(child)
+    return found
+
+
+def sleep_until(true):
+    """A sleep that is too long, again and again: the watcher needs its time to begin."""
+    return await_that(lambda: subprocess.run(["sleep", "0.3"], check=True) and true())
+
+
+def check_model(tap):
+    """A model is violated: by a watcher of the recorder's, and by one that asks it."""
+    model = write_sleeps("sleeps.yaml")
+    with open("wrong.yaml", "w") as file:
+        file.write("model: wrong\ninitial: nowhere\n")
+    for wrong in (os.path.abspath("wrong.yaml"), os.path.abspath("none.yaml")):
+        done = flight("start", "--dir", os.path.abspath("wrong"), "--on", "model:" + wrong)
+        tap.ok(done.returncode in (2, 3) and wrong in done.stderr, "model: a mistake is refused", done.stderr)
+    done = kernel.holdup("watch", "--flight", "--snapshot-gap", "0.1", model, "--", "sh", "-c", "for i in 1 2 3 4 5 6; do sleep 0.3; done")
+    tap.ok(done.stderr.count("no flight recorder runs") == 1, "model: without a recorder it is told once", done.stderr)
+    with Recorder(tap, "model", "--memory", "32M", "--on", "model:" + model, "--pause", "1s") as recorder:
+        fired = sleep_until(lambda: status()["triggers"][0]["fired"])
+        rows = explained(recorder.dir, 1)
+        tap.ok(fired and rows and re.search(r"model sleeps.yaml: key=\d+: elapsed <= 200ms broken, thread \d+$", rows[0]["why"]),
+               "model: a snapshot says the violation", rows, flight("status").stdout)
+        watcher = [pid for pid, line in watchers(recorder.pid) if line.startswith("holdup\0watch")]
+        tap.ok(watcher, "model: the watcher is a child's child", watchers(recorder.pid))
+        if watcher:
+            os.kill(watcher[0], signal.SIGKILL)
+        tap.ok(await_that(lambda: any("ended by signal 9" in m["text"] for m in status()["messages"])), "model: its end is told", status())
+        before = status()["triggers"][0]["fired"]
+        tap.ok(sleep_until(lambda: status()["triggers"][0]["fired"] > before), "model: it is started again", flight("status").stdout)
+        kernel.holdup("watch", "--flight", model, "--", "sh", "-c", "sleep 0.3; sleep 2")
+        tap.ok(any(row["why"].startswith("model sleeps.yaml: ") for row in listed(recorder.dir)), "model: another watch asks", listed(recorder.dir))
+        left = [pid for pid, _ in watchers(recorder.pid)]
+    tap.ok(await_that(lambda: not any(os.path.exists("/proc/%d" % pid) for pid in left)), "model: all ends with the recorder", left)
+
+
 def check_oom(tap):
     cgroup = memory_cgroup("holdup-flight-%d" % os.getpid())
     before = oom_kills()
@@ -903,7 +966,7 @@ def main():
     with kernel.workdir("/var/tmp"):
         try:
             for check in (check_stall, check_shared, check_rights, check_kill, check_read, check_full, check_disk, check_limit, check_helpers, check_pressure,
-                          check_names, check_open, check_awaited, check_memory, check_events, check_points, check_pair, check_usdt, check_programs):
+                          check_names, check_open, check_awaited, check_memory, check_events, check_points, check_pair, check_usdt, check_model, check_programs):
                 check(tap)
         finally:
             flight("stop")

@@ -97,6 +97,12 @@ static void an_event_has_perhaps_a_filter(void **state)
 	assert_true(on.is_usdt);
 	flight_on_fini(&on);
 
+	on = parsed("model:/etc/a shop.yaml");
+	assert_int_equal(on.kind, FLIGHT_ON_MODEL);
+	assert_string_equal(on.model, "/etc/a shop.yaml");
+	assert_false(flight_on_works(&on));
+	flight_on_fini(&on);
+
 	on = parsed("pair:block:a->sched:b_c>200ms");
 	assert_int_equal(on.kind, FLIGHT_ON_PAIR);
 	assert_string_equal(on.event, "block/a");
@@ -168,6 +174,9 @@ static void what_is_no_trigger_is_refused(void **state)
 		"event:oom:a/b",
 		"probe:",
 		"probe:work",
+		"model:",
+		"model:/",
+		"model:shop.yaml",
 		"probe:/bin/x:",
 		"usdt:",
 		"usdt:a:b",
