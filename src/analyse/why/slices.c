@@ -18,6 +18,11 @@
  *	  One look may take LOOK_ONCE_NS if the one before and the one after it do not: a machine that
  *	  is itself a guest is held up like that, which looks like work; a loop works each time.
  *
+ * Who waits for several things by turns, for each with a limit, and only looks in between, waits for whichever comes
+ * first: where all of them timed out for TURNS_LEAST rounds at least, the last slice may be of any of them.
+ *
+ *	mq A ──timer── mq B ──timer── mq A ──timer── mq B ──W sends──
+ *
  * Threads with which a runtime serves itself wait for what it asks of them, and do its housework between two
  * slices: whatever they do then, the next wait for the same belongs to it.
  *
@@ -46,6 +51,10 @@
 #define EVEN_PART    4u
 #define EVEN_MOST \
 	8u /* one in so many may be: the timers of a machine that is itself a guest are late now and then */
+#define TURNS_MOST  3u /* things beside the first one */
+#define TURNS_LEAST 2u
+#define TURN_PART   4u /* of the slice before: a limit is as long as the other ones, more or less */
+#define TURN_NS	    10000000u /* at a futex: to take Python's GIL times out, too, and sooner */
 /* Words of one condition of glibc lie that close, and those of both of HotSpot's for a thread. */
 #define FUTEX_NEAR 256u
 
@@ -66,6 +75,7 @@ struct slice_run {
 struct slots_runs {
 	struct slice_run kept[RUNS_KEPT];
 	uint32_t count;
+	uint32_t turns_until; /* index: before that one it waits for nothing by turns */
 };
 
 struct slice_runs {
@@ -144,6 +154,16 @@ static bool is_slice(struct query *query, const struct wait *wait)
 				  (wait->flags & WAIT_MANY && wait_ticks(query, wait)));
 }
 
+/* What it waits for by turns with what the slices are of. */
+struct turns {
+	struct wait of[TURNS_MOST];
+	uint32_t count;
+	uint32_t next;	 /* of them */
+	uint32_t rounds; /* in which each of them had timed out once, in the same order */
+	uint32_t call;	 /* word of the call of the last one, while it is under way; 0 = none */
+	bool is_off;	 /* they are not looked for */
+};
+
 /* How a thread goes on behind a slice. */
 struct looking {
 	struct query *query;
@@ -180,8 +200,11 @@ struct looking {
 	bool has_reported;    /* it wrote to its output, the same */
 	uint32_t
 		sent; /* channel that it put something into since, for itself to take out; 0 = none */
-	uint64_t sent_ns;      /* when that call began */
-	bool serves;	       /* it is a thread with which a runtime serves itself */
+	uint64_t sent_ns; /* when that call began */
+	bool serves;	  /* it is a thread with which a runtime serves itself */
+	struct turns turns;
+	uint32_t
+		turns_until; /* index of a wait: before that one it waits for nothing by turns; 0 = not known */
 	uint64_t worked_ns;    /* since that slice */
 	uint64_t elsewhere_ns; /* waited for something else since then, or not known what it did */
 };
@@ -226,12 +249,60 @@ static void look_count(struct looking *looking, const struct wait *wait)
 	looking->begins_ns[looking->count++ % NAPS_LEAST] = wait->begin_ns;
 }
 
+/* Is that a wait with a limit as the slice before it is, for something else? */
+static bool is_turn(const struct looking *looking, const struct wait *wait)
+{
+	struct query *query = looking->query;
+	uint64_t ns = wait->woken_ns - wait->begin_ns;
+	uint64_t slice_ns = looking->slice.woken_ns - looking->slice.begin_ns;
+	uint64_t address;
+
+	if (!is_slice(query, wait) || query_sleeps(query, wait) ||
+	    query_sleeps(query, &looking->slice) || wait->flags & WAIT_SERVER)
+		return false;
+	return ns >= slice_ns / TURN_PART && slice_ns >= ns / TURN_PART &&
+	       (ns >= TURN_NS || !query_futex(query, wait, &address));
+}
+
+/* It waits for the next thing by turns. LOOK_OVER: it does not. */
+static enum look look_at_turn(struct looking *looking, uint32_t index, const struct wait *wait)
+{
+	struct turns *turns = &looking->turns;
+	bool is_known = turns->next < turns->count;
+
+	if (turns->is_off || (is_known && !is_same(looking->query, &turns->of[turns->next], wait)))
+		return LOOK_OVER;
+	if (is_turn(looking, wait)) {
+		if (!is_known && (turns->rounds || turns->count == TURNS_MOST))
+			return LOOK_OVER;
+		if (!is_known)
+			turns->of[turns->count++] = *wait;
+		turns->next++;
+		turns->call = wait->in;
+		looking->worked_ns = 0;
+		return LOOK_ON;
+	}
+	if (!is_known || turns->rounds < TURNS_LEAST || is_slice(looking->query, wait) ||
+	    !wait->woken_ns || looking->is_long)
+		return LOOK_OVER;
+	looking->index = index;
+	return LOOK_JOINED;
+}
+
+/* It comes back to the first thing: too early, or at last, and too rarely before? */
+static bool is_out_of_turn(const struct turns *turns, bool goes_on)
+{
+	return turns->next < turns->count ||
+	       (turns->count && !goes_on && turns->rounds + 1 < TURNS_LEAST);
+}
+
 /* It waits on for the same. */
 static enum look look_at_slice(struct looking *looking, uint32_t index, const struct wait *wait)
 {
 	bool goes_on = is_slice(looking->query, wait);
 
-	if ((looking->is_long && !goes_on) || looking->took || looking->sent || looking->opened)
+	if ((looking->is_long && !goes_on) || looking->took || looking->sent || looking->opened ||
+	    is_out_of_turn(&looking->turns, goes_on))
 		return LOOK_OVER;
 	/* Another loop: sleeps of one are alike. */
 	if (goes_on && query_sleeps(looking->query, wait) && is_another_length(looking, wait))
@@ -244,6 +315,8 @@ static enum look look_at_slice(struct looking *looking, uint32_t index, const st
 	if (!goes_on)
 		return LOOK_JOINED;
 	look_count(looking, wait);
+	looking->turns.rounds += looking->turns.count > 0;
+	looking->turns.next = 0;
 	if (looking->asked.begin_ns)
 		looking->lock = looking->asked;
 	looking->before_ns = looking->slice.begin_ns;
@@ -282,8 +355,13 @@ static enum look look_at_wait(struct looking *looking, uint32_t index, uint64_t 
 	if (!is_same(looking->query, &looking->slice, &wait)) {
 		uint64_t until_ns = wait.woken_ns ? wait.woken_ns : looking->query->tl->end_ns;
 
+		enum look look;
+
 		if (looking->serves)
 			return LOOK_ON;
+		look = look_at_turn(looking, index, &wait);
+		if (look != LOOK_OVER)
+			return look;
 		if (is_on_the_way(looking->query, &wait)) {
 			look_takes_lock(looking, &wait);
 			return LOOK_ON;
@@ -376,6 +454,10 @@ static enum look look_at_end(struct looking *looking, uint32_t word, uint64_t en
 
 	looking->call = 0;
 	looking->is_own = false;
+	if (call && call == looking->turns.call) {
+		looking->turns.call = 0;
+		return word_error(word) || word_found_nothing(word) ? LOOK_ON : LOOK_OVER;
+	}
 	if (query_sleeps(looking->query, &looking->slice))
 		return !call || is_own || call_is(looking->query, call, CALL_MUTE) ? LOOK_ON
 										   : LOOK_OVER;
@@ -467,8 +549,7 @@ static uint64_t end_ns(const struct looking *looking)
 							     : looking->call_ns;
 }
 
-/* Go on from that slice. Returns whether the last one was ended by what it waited for. */
-static bool look_on(struct looking *looking)
+static bool look_through(struct looking *looking)
 {
 	struct query *query = looking->query;
 	enum look look = LOOK_ON;
@@ -508,10 +589,28 @@ static bool look_on(struct looking *looking)
 	return look == LOOK_JOINED;
 }
 
+/* Go on from that slice. Returns whether the last one was ended by what it waited for. */
+static bool look_on(struct looking *looking)
+{
+	struct looking all = *looking;
+	bool is_joined = look_through(&all);
+
+	if (is_joined || !all.turns.count) {
+		*looking = all;
+		return is_joined;
+	}
+	/* By turns it waited for nothing. */
+	looking->turns.is_off = true;
+	looking->turns_until = all.index;
+	return look_through(looking);
+}
+
 /* When the slice before the only one that 'looking' has seen began; 0 = there is none. */
 static uint64_t before_ns(const struct looking *looking)
 {
-	struct looking earlier = { .query = looking->query, .slot = looking->slot };
+	struct looking earlier = { .query = looking->query,
+				   .slot = looking->slot,
+				   .turns = { .is_off = true } };
 
 	for (uint32_t i = 1; i <= BACK && i <= looking->index; i++) {
 		earlier.index = looking->index - i;
@@ -577,12 +676,18 @@ static bool is_missed(const struct looking *looking, struct answer *out_answer)
 }
 
 static struct slice_run find_run(struct query *query, uint32_t slot, uint32_t index,
-				 const struct wait *wait)
+				 const struct wait *wait, uint32_t *turns_until)
 {
-	struct looking looking = { .query = query, .slot = slot, .slice = *wait, .index = index };
+	struct looking looking = { .query = query,
+				   .slot = slot,
+				   .slice = *wait,
+				   .index = index,
+				   .turns = { .is_off = index < *turns_until } };
 	struct slice_run run = { .first = index, .wait = *wait };
 
 	run.is_joined = look_on(&looking);
+	if (looking.turns_until)
+		*turns_until = looking.turns_until;
 	run.is_reported = looking.has_reported;
 	run.last = looking.index;
 	run.is_missed = !run.is_joined && is_missed(&looking, &run.answer);
@@ -607,15 +712,16 @@ static const struct slice_run *run_of(struct query *query, uint32_t slot, uint32
 				      const struct wait *wait)
 {
 	struct slots_runs *runs = runs_of(query, slot);
-	struct slice_run *run;
+	struct slice_run *run, found;
 
 	for (uint32_t i = 0; i < runs->count; i++) {
 		run = &runs->kept[i];
 		if (index >= run->first && index <= run->last && is_same(query, &run->wait, wait))
 			return run;
 	}
+	found = find_run(query, slot, index, wait, &runs->turns_until);
 	run = run_to_replace(runs);
-	*run = find_run(query, slot, index, wait);
+	*run = found;
 	return run;
 }
 

@@ -357,6 +357,43 @@ static void who_writes_in_between_does_more_than_look(void **unused)
 	told_free(told);
 }
 
+/* It asks two sockets by turns, and 9 wakes it at the second one. */
+static struct told *asked_by_turns(int rounds, const char *in_between, int last_ms)
+{
+	struct script script = begun();
+
+	for (int i = 0; i < rounds; i++) {
+		slice(&script, "recvfrom 5", 20);
+		call(&script, in_between, "8");
+		slice(&script, "recvfrom 6", i + 1 < rounds ? 20 : last_ms);
+	}
+	slice(&script, "recvfrom 5", 20);
+	woken_slice(&script, "recvfrom 6", 10);
+	return asked(&script);
+}
+
+static void several_things_by_turns_are_one_wait(void **unused)
+{
+	static const struct {
+		int rounds, last_ms;
+		const char *in_between;
+		uint64_t slices;
+	} cases[] = { { 3, 20, "getpid", 7 },	 /* the last: of what ended it */
+		      { 1, 20, "getpid", 0 },	 /* may be chance */
+		      { 3, 20, "write 1", 0 },	 /* it works each time */
+		      { 3, 200, "getpid", 0 } }; /* another limit */
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct told *told =
+			asked_by_turns(cases[i].rounds, cases[i].in_between, cases[i].last_ms);
+		uint64_t slices_ns = cases[i].slices * 20 * MS;
+
+		assert_int_equal(told->why.slice_count, cases[i].slices);
+		assert_int_equal(charged_ns(told, WHY_OTHER_THREAD, 9), slices_ns + 10 * MS);
+		told_free(told);
+	}
+}
+
 /* A client that says how far it is waits on: that only its output was written is how it is known, so it is inferred. */
 static void who_only_writes_its_output_waits_on_as_inferred(void **unused)
 {
@@ -913,6 +950,7 @@ int main(void)
 		cmocka_unit_test(what_it_sent_itself_is_nothing_new),
 		cmocka_unit_test(a_file_that_is_read_is_a_look),
 		cmocka_unit_test(who_writes_in_between_does_more_than_look),
+		cmocka_unit_test(several_things_by_turns_are_one_wait),
 		cmocka_unit_test(who_only_writes_its_output_waits_on_as_inferred),
 		cmocka_unit_test(a_periodic_loop_works_each_time),
 		cmocka_unit_test(one_long_look_does_not_end_it),
