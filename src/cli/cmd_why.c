@@ -340,16 +340,23 @@ static void why_say_notes(const struct explained *explained)
 }
 
 /* Nobody may trace here: what looking tells. Ends as why_explain() does. */
-static int explain_sampled(const struct why_cmd *cmd, struct output *output)
+static int explain_sampled(struct why_cmd *cmd, char **command, struct output *output)
 {
 	struct err err = { 0 };
 	FILE *out = open_report(cmd, output, &err);
-	int rc = out ? why_sampled(&cmd->live, out, cmd->json, cmd->top, &err) : err.code;
+	int rc = out ? 0 : err.code, status = 0;
 
+	if (out && command)
+		rc = why_sampled_command(command, out, cmd->json, cmd->top, &status, &err);
+	else if (out)
+		rc = why_sampled(&cmd->live, out, cmd->json, cmd->top, &err);
 	if (out)
 		rc = close_report(cmd, out, rc, &err);
 	rc = output_end(output, rc, &err);
-	return rc < 0 ? command_fail(&cmd_why, &err) : EXIT_OK;
+	if (command && status < 0) /* as shells tell it */
+		status = W_EXITCODE(rc == -ENOENT ? 127 : 126, 0);
+	cmd->status = command ? recording_status(status) : EXIT_OK;
+	return rc < 0 ? why_failed_status(cmd, &err) : cmd->status;
 }
 
 static int why_explain(struct why_cmd *cmd, const struct explain_opts *opts, const char *trace,
@@ -366,6 +373,9 @@ static int why_explain(struct why_cmd *cmd, const struct explain_opts *opts, con
 	rc = why_open_output(cmd->output, command || cmd->is_live, &output, &err);
 	if (rc == 0)
 		rc = why_open_output(cmd->html, command || cmd->is_live, &html, &err);
+	if (rc == 0 && command && !cmd->html && !recording_any(&cmd->recording) &&
+	    why_sampled_must())
+		return explain_sampled(cmd, command, &output);
 	if (rc == 0 && command)
 		rc = record_now(cmd, command, &trace, &err);
 	if (rc == 0 && command && cmd->recording.dir)
@@ -377,7 +387,7 @@ static int why_explain(struct why_cmd *cmd, const struct explain_opts *opts, con
 		rc = write_html(cmd, &explained, trace, &html, &err);
 	tempdir_remove(); /* the results need it no longer */
 	if (cmd->is_live && !cmd->html && why_sampled_helps(rc, &cmd->live))
-		return explain_sampled(cmd, &output);
+		return explain_sampled(cmd, NULL, &output);
 	if (rc == 0)
 		rc = write_report(cmd, &explained, &output, &err);
 	if (rc == 0)

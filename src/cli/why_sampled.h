@@ -20,4 +20,17 @@ bool why_sampled_helps(int rc, const struct why_live *live);
  */
 int why_sampled(const struct why_live *live, FILE *out, bool json, uint32_t top, struct err *err);
 
+/*
+ * May this user not trace at all, so that a command has to be looked at? It is told before it is begun: a command is not
+ * begun twice.
+ */
+bool why_sampled_must(void);
+
+/*
+ * Run the command, look at its process until it ends or until SIGINT or SIGTERM, which are passed on, and print.
+ * Returns 0 and *out_status, as of waitpid(), or negative with err filled: -1 in *out_status, it was not begun.
+ */
+int why_sampled_command(char **command, FILE *out, bool json, uint32_t top, int *out_status,
+			struct err *err);
+
 #endif

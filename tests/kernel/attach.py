@@ -232,10 +232,26 @@ def check_sampled(tap):
            other.stdout, other.stderr)
 
 
-def check_sampled_deadlock(tap):
-    """Who waits for each other is said as that; who all wait for one, and for no other, is not."""
+def check_sampled_command(tap):
+    """A command of who may not trace is begun once, looked at, and its status is ours."""
     rights = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-    for kind, found in (("rwlock", 1), ("lost", 0)):
+
+    def why(*command):
+        return subprocess.run([kernel.HOLDUP, "why", *command], capture_output=True, text=True, cwd="/", check=False, **rights)
+    done = why("--json", "--", "sh", "-c", "sleep 1; echo once; exit 7")
+    tap.ok(done.returncode == 7 and done.stdout.startswith("once\n"), "sampled command: its output and status", done.stderr)
+    report = json.loads(done.stdout.split("\n", 1)[1])
+    tap.ok(report["sampled"] and max(row["looks"] for row in report["sampled"]) > 5, "sampled command: what it waited for", done.stdout)
+    tap.ok("no permission to trace" in done.stderr, "sampled command: what it rests on is told", done.stderr)
+    done = why("--", "/no/such/program")
+    tap.ok(done.returncode == 127 and "cannot run /no/such/program" in done.stderr, "sampled command: one that is not there", done.stderr)
+
+
+def check_sampled_deadlock(tap):
+    """Who waits for each other is said as that, and so is a wait that nobody is left to end."""
+    rights = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    for kind, lengths, words in (("rwlock", [2], "DEADLOCK: 2 threads wait for each other: "),
+                                 ("lost", [1], "DEADLOCK: 1 thread, whose wait nobody can end: ")):
         program = subprocess.Popen([os.path.join(kernel.PROGRAMS, "stuck-programs"), kind], stdout=subprocess.DEVNULL, **rights)
         argv = [kernel.HOLDUP, "why", "-d", "0.3", "-p", str(program.pid)]
         try:
@@ -250,8 +266,8 @@ def check_sampled_deadlock(tap):
             program.kill()
             program.wait()
         cycles = json.loads(done[0].stdout)["cycles"]
-        tap.ok([len(cycle) for cycle in cycles] == found * [2], kind + ", sampled: cycles", cycles)
-        tap.ok(("DEADLOCK: 2 threads wait for each other: " in done[1].stdout) == bool(found), kind + ", sampled: text", done[1].stdout)
+        tap.ok([len(cycle) for cycle in cycles] == lengths, kind + ", sampled: cycles", cycles)
+        tap.ok(words in done[1].stdout, kind + ", sampled: text", done[1].stdout)
 
 
 def main():
@@ -264,6 +280,7 @@ def main():
     check_ends(tap)
     check_rwlocks(tap)
     check_sampled(tap)
+    check_sampled_command(tap)
     check_sampled_deadlock(tap)
     tap.end()
 
