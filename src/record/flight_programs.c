@@ -84,8 +84,8 @@ static void note_copied(struct flight *flight, const struct flight_user_copied *
 		 "they are whole in folders of their own: holdup user list");
 	note_one(manifest, "the own events of %u program%s, for want of room", flights->no_room,
 		 bound);
-	note_one(manifest, "the own events of %u program%s that cannot be read", flights->failed,
-		 "their files are not as libholdup writes them");
+	note_one(manifest, "the own events of %u program%s that could not be copied",
+		 flights->failed, "their files cannot be read, or their copies not be written");
 	if (copied->is_cut)
 		manifest_add_missing(manifest, "own events of some programs",
 				     "there was no time to copy them all");
