@@ -86,7 +86,7 @@ RING_MAP(ring, 1 << 22);
 
 /* All but the user's stack: of wakings, and of the look at all threads. */
 struct stack_head {
-	__u8 bytes[offsetof(struct raw_stack, stack)] __attribute__((aligned(8)));
+	__u8 bytes[__builtin_offsetof(struct raw_stack, stack)] __attribute__((aligned(8)));
 };
 
 struct {
