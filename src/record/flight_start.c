@@ -135,6 +135,7 @@ static void start_stacks(struct flight *flight)
 		manifest_add_missing(manifest, "in which code threads waited", why.text);
 		return;
 	}
+	flight->session.kept_stacks = flight->stacks;
 	manifest_add_recorder_tid(manifest, wait_stacks_tid(flight->stacks));
 }
 

@@ -91,6 +91,24 @@ static void end_programs(struct session *session)
 	}
 }
 
+static void note_no_more(struct session *session, const char *what, int rc, const struct err *why)
+{
+	if (rc < 0)
+		manifest_add_missing(session->manifest, what, why->text);
+}
+
+/* A program that looks at each switch costs as much where it tells nothing: it is detached. */
+static void rest_programs(struct session *session, uint32_t step)
+{
+	struct err why = { 0 };
+
+	if (session->names)
+		note_no_more(session, "calls that threads wait in, after a step",
+			     names_rest(session->names, step == STEP_NONE, &why), &why);
+	note_no_more(session, "code of waiting threads, after a step",
+		     wait_stacks_rest(session->kept_stacks, step != STEP_ALL, &why), &why);
+}
+
 void ladder_count(struct session *session, uint32_t cpu, uint64_t events)
 {
 	meter_count(&session->meter, cpu, events,
@@ -118,8 +136,8 @@ bool ladder_judge(struct session *session)
 		end_programs(session);
 	ladder_go(session->instance.dir_fd, &session->events, session->manifest, budget->step,
 		  budget->cost_ppm);
-	if (session->names)
-		names_rest(session->names, budget->step == STEP_NONE);
+	rest_programs(session, budget->step);
+	meter_bpf_changed(&session->meter);
 	budget_changed(budget, clock_now_ns());
 	return true;
 }

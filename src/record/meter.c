@@ -15,11 +15,12 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "proc/proc.h"
 #include "record/clock.h"
 #include "store/manifest.h"
 
 #define WINDOW_NS UINT64_C(1000000000)
-#define AGAIN_NS  UINT64_C(4000000000) /* where it goes on */
+#define FIND_NS	  UINT64_C(16000000000) /* where it goes on: programs that came later are found */
 
 /* Needs rights that the recorder may not have: then its BPF programs are not measured. */
 static int enable_stats(void)
@@ -31,36 +32,60 @@ static int enable_stats(void)
 	return (int)syscall(__NR_bpf, BPF_ENABLE_STATS, &attr, sizeof(attr.enable_stats));
 }
 
-/* Time and runs of the BPF program behind a descriptor of ours; nothing is added where it is another thing. */
-static void add_program(struct meter_bpf *bpf, int dir_fd, const char *name)
+/*
+ * Time and runs of the BPF program behind a descriptor of ours; nothing is added where it is another thing.
+ * Returns whether it is one.
+ */
+static bool add_program(struct meter_bpf *bpf, int number)
 {
-	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
-	AUTO_FILE FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-	char line[128];
-	uint64_t number;
+	char path[64], text[1024], *line, *rest = text;
+	uint64_t value;
+	bool is_program = false;
 
-	if (!file)
-		mem_close_fd(&fd);
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "run_time_ns: %" SCNu64, &number) == 1)
-			bpf->ns += number;
-		else if (sscanf(line, "run_cnt: %" SCNu64, &number) == 1)
-			bpf->runs += number;
+	(void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", number);
+	if (proc_read(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return false;
+	while ((line = strsep(&rest, "\n"))) {
+		if (sscanf(line, "run_time_ns: %" SCNu64, &value) == 1) {
+			bpf->ns += value;
+			is_program = true;
+		} else if (sscanf(line, "run_cnt: %" SCNu64, &value) == 1) {
+			bpf->runs += value;
+		}
 	}
+	return is_program;
 }
 
-static struct meter_bpf read_programs(void)
+/* Among all descriptors, of which there may be hundreds. */
+static void find_programs(struct meter *meter, uint64_t now_ns)
 {
-	struct meter_bpf bpf = { 0 };
 	DIR *dir = opendir("/proc/self/fdinfo");
+	struct meter_bpf unused = { 0 };
 	struct dirent *entry;
 
+	meter->program_count = 0;
+	meter->found_ns = now_ns;
 	while (dir && (entry = readdir(dir))) {
-		if (entry->d_name[0] != '.')
-			add_program(&bpf, dirfd(dir), entry->d_name);
+		int number = atoi(entry->d_name);
+
+		if (entry->d_name[0] == '.' || !add_program(&unused, number))
+			continue;
+		meter->program_fds = vec_room(meter->program_fds, meter->program_count,
+					      &meter->program_cap, sizeof(*meter->program_fds));
+		meter->program_fds[meter->program_count++] = number;
 	}
 	if (dir)
 		closedir(dir);
+}
+
+static struct meter_bpf read_programs(struct meter *meter, uint64_t now_ns)
+{
+	struct meter_bpf bpf = { 0 };
+
+	if (!meter->found_ns || now_ns - meter->found_ns >= FIND_NS)
+		find_programs(meter, now_ns);
+	for (size_t i = 0; i < meter->program_count; i++)
+		(void)add_program(&bpf, meter->program_fds[i]);
 	return bpf;
 }
 
@@ -74,7 +99,7 @@ void meter_begin(struct meter *meter, bool counts_on)
 	meter->stats_fd = enable_stats();
 	meter->cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 	meter->begin_ns = meter->window_at_ns = clock_mono_ns();
-	meter->at_window = read_programs();
+	meter->at_window = read_programs(meter, meter->begin_ns);
 }
 
 /* Since the last window, as in it. */
@@ -100,7 +125,7 @@ static void end_window(struct meter *meter, uint64_t now_ns, bool goes_on)
 
 	if (meter->stats_fd < 0)
 		return;
-	now = read_programs();
+	now = read_programs(meter, now_ns);
 	if (!goes_on || !now.runs) {
 		mem_close_fd(&meter->stats_fd);
 		meter->stats_fd = -1;
@@ -118,11 +143,40 @@ static void end_window(struct meter *meter, uint64_t now_ns, bool goes_on)
 
 void meter_look(struct meter *meter)
 {
-	uint64_t now_ns = clock_mono_ns(), least_ns = meter->bpf_window_ns ? AGAIN_NS : WINDOW_NS;
+	uint64_t now_ns = clock_mono_ns();
 
-	if (!meter->begin_ns || meter->bpf_end_ns || now_ns - meter->window_at_ns < least_ns)
+	if (!meter->begin_ns || meter->bpf_end_ns || now_ns - meter->window_at_ns < WINDOW_NS)
 		return;
 	end_window(meter, now_ns, meter->counts_on);
+}
+
+/* What was not counted until now counts as much as before. */
+static bool count_again(struct meter *meter, uint64_t now_ns)
+{
+	int fd = enable_stats();
+
+	if (fd < 0)
+		return false;
+	meter->bpf.ns += bpf_since_ns(meter, now_ns);
+	meter->bpf_window_ns += now_ns - meter->window_at_ns;
+	meter->stats_fd = fd;
+	meter->window_at_ns = now_ns;
+	meter->at_window = read_programs(meter, now_ns);
+	return true;
+}
+
+void meter_bpf_changed(struct meter *meter)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (!meter->begin_ns || meter->bpf_end_ns)
+		return;
+	if (meter->stats_fd >= 0)
+		end_window(meter, now_ns, true);
+	else if (!meter->last_ns || !count_again(meter, now_ns))
+		return;
+	meter->last = (struct meter_bpf){ 0 };
+	meter->last_ns = 0;
 }
 
 void meter_bpf_ends(struct meter *meter)
@@ -220,6 +274,7 @@ void meter_end(struct meter *meter, struct manifest *manifest)
 void meter_fini(struct meter *meter)
 {
 	mem_close_fd(&meter->stats_fd);
+	free(meter->program_fds);
 	free(meter->cpus);
 	*meter = METER_NONE;
 }

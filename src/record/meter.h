@@ -39,6 +39,9 @@ struct meter {
 	uint64_t last_ns;	    /* which took so long */
 	uint64_t bpf_end_ns;	    /* CLOCK_MONOTONIC, when they were dropped; 0 = they go on */
 	bool counts_on;		    /* the kernel goes on counting */
+	int *program_fds;	    /* owned; descriptors of programs, as last looked for, */
+	size_t program_count, program_cap;
+	uint64_t found_ns; /* then */
 	struct event_cost cost;
 	struct meter_cpu *cpus; /* owned */
 	size_t cpu_count;
@@ -52,6 +55,9 @@ void meter_begin(struct meter *meter, bool counts_on);
 
 /* Called now and then. */
 void meter_look(struct meter *meter);
+
+/* From now on other BPF programs run than before: what they cost is measured anew. */
+void meter_bpf_changed(struct meter *meter);
 
 /* The BPF programs will be dropped. */
 void meter_bpf_ends(struct meter *meter);

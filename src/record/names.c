@@ -758,9 +758,19 @@ bool names_turn_lean(struct names_recorder *recorder)
 	return true;
 }
 
-void names_rest(struct names_recorder *recorder, bool rests)
+int names_rest(struct names_recorder *recorder, bool rests, struct err *err)
 {
+	struct bpf_program *blocks =
+		bpf_object__find_program_by_name(recorder->object, NAMES_BLOCKS);
+
 	__atomic_store_n(&recorder->control->rests, rests ? RAW_RESTS_ALL : 0, __ATOMIC_RELAXED);
+	if (!blocks || rests == !recorder->link)
+		return 0;
+	if (!rests)
+		return attach_to_all_calls(recorder, blocks, err);
+	(void)bpf_link__destroy(recorder->link); /* the kernel detaches in any case */
+	recorder->link = NULL;
+	return 0;
 }
 
 /* What was told of those that sleep on is told anew, and what their descriptors name. */

@@ -48,8 +48,11 @@ int names_keep(uint64_t keep_bytes, enum names_of of, struct names_recorder **ou
 /* Of NAMES_OF_CALLS_FIRST: it is lean from now on. False: it cannot. */
 bool names_turn_lean(struct names_recorder *recorder);
 
-/* Lean: calls that block are not told of for now, or again. */
-void names_rest(struct names_recorder *recorder, bool rests);
+/*
+ * Lean: calls that block are not told of for now, and the program that looks at each switch is off; or again.
+ * Returns 0, or a negative errno with err filled: they are told of no more.
+ */
+int names_rest(struct names_recorder *recorder, bool rests, struct err *err);
 
 /*
  * Kept: who sleeps now, for what, and on which descriptor is told anew from now on. Names of processes that ended

@@ -38,10 +38,12 @@ bool names_turn_lean(struct names_recorder *recorder)
 	return false;
 }
 
-void names_rest(struct names_recorder *recorder, bool rests)
+int names_rest(struct names_recorder *recorder, bool rests, struct err *err)
 {
 	(void)recorder;
 	(void)rests;
+	(void)err;
+	return 0;
 }
 
 bool names_of_waits(const struct names_recorder *recorder)

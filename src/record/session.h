@@ -47,8 +47,9 @@ struct session {
 	struct directory directory;
 	struct readers *readers;
 	struct names_recorder *names;
-	uint64_t dispatch;	    /* see texts_write_symbols() */
-	struct wait_stacks *stacks; /* NULL = none are taken */
+	uint64_t dispatch;		 /* see texts_write_symbols() */
+	struct wait_stacks *stacks;	 /* NULL = none are taken */
+	struct wait_stacks *kept_stacks; /* of a recorder that is always on; not owned */
 	struct meter meter;
 	struct budget budget;	 /* share_ppm 0 = there is none */
 	struct waiting *waiting; /* owned; who is looked at; NULL = nobody, or not any more */

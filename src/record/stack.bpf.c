@@ -246,6 +246,10 @@ static __u64 nap_end(struct nap *nap)
 
 	if (!nap || !nap->out_ns || control.ended)
 		return 0;
+	if (nap->out_ns < control.since_ns) {
+		nap_forget(nap);
+		return 0;
+	}
 	now_ns = bpf_ktime_get_ns();
 	slept_ns = now_ns - nap->out_ns;
 	nap->out_ns = 0;
@@ -309,6 +313,8 @@ int on_sleep(__u64 *args)
 	nap = nap_make(prev, now_ns);
 	if (!nap)
 		return 0;
+	if (nap->begin_ns < control.since_ns)
+		nap_forget(nap);
 	nap->out_ns = now_ns;
 	if (!nap->begin_ns)
 		nap->begin_ns = now_ns;
@@ -607,7 +613,7 @@ int on_exit(__u64 *args)
 		nap = nap_make(task, bpf_ktime_get_ns());
 	if (!nap || !nap->begin_ns)
 		return 0;
-	if (is_told(task, nap))
+	if (nap->begin_ns >= control.since_ns && is_told(task, nap))
 		tell_at_exit(task, nap, (struct pt_regs *)args[0]);
 	nap_forget(nap);
 	return 0;
@@ -647,13 +653,15 @@ int on_exec(__u64 *args)
 
 /* ------------------------------------------------------------------ waits that are open */
 
-/* At the start: that it sleeps already. */
+/* At the start, and when the program is on again: that it sleeps already. */
 static void note_asleep(struct task_struct *task, __u64 now_ns)
 {
 	struct sleeper *sleeper =
 		bpf_task_storage_get(&sleepers, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct nap *nap = nap_find(task);
 
+	if (nap && nap->begin_ns < control.since_ns)
+		nap_forget(nap);
 	if (!sleeper || !nap || nap->begin_ns || !(task->__state & TASK_ASLEEP))
 		return;
 	nap->flags = RAW_STACK_NO_BEGIN;
@@ -706,7 +714,7 @@ int on_each_thread(struct bpf_iter__task *ctx)
 	if (control.looks == RAW_LOOKS_FIRST || !(task->__state & TASK_ASLEEP))
 		return 0;
 	nap = nap_find(task);
-	if (!nap || !nap->out_ns)
+	if (!nap || !nap->out_ns || nap->out_ns < control.since_ns)
 		return 0;
 	if (control.looks == RAW_LOOKS_LAST && now_ns - nap->out_ns >= control.min_ns)
 		tell_open(task, nap, now_ns, nap->looked_ns ? RAW_STACK_KNOWN : 0);

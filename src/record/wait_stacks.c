@@ -122,6 +122,7 @@ struct wait_stacks {
 	bool names_later;
 	bool has_work; /* the kernel has task works: no end of a system call is looked at, unless: */
 	bool has_late; /* they came too late; of the thread */
+	bool rests;    /* see wait_stacks_rest() */
 	struct ring_buffer *ring;
 	struct raw_stack_control *control; /* mapped; the program writes the counters */
 	struct work_samples *samples;	   /* NULL = they are not asked for, or: */
@@ -345,7 +346,7 @@ static void look_at_long(struct wait_stacks *stacks)
 {
 	uint64_t now_ns = clock_mono_ns(), cpu_ns;
 
-	if (!stacks->is_lean || stacks->has_work || !stacks->control ||
+	if (!stacks->is_lean || stacks->has_work || stacks->rests || !stacks->control ||
 	    now_ns - stacks->looked_ns < LONG_NS || look_room_ns(stacks, now_ns) < 0)
 		return;
 	stacks->looked_ns = now_ns;
@@ -360,7 +361,7 @@ static void look_at_long(struct wait_stacks *stacks)
 static void look_at_open(struct wait_stacks *stacks)
 {
 	wait_stacks_look(stacks);
-	if (!stacks->control)
+	if (!stacks->control || stacks->rests)
 		return;
 	look_at_threads(stacks, RAW_LOOKS_LAST);
 	wait_stacks_look(stacks);
@@ -399,8 +400,9 @@ static void look_for_late(struct wait_stacks *stacks)
 	const struct raw_stack_control *control = stacks->control;
 	struct err ignored = { 0 }; /* they are counted, and told of as missing */
 
-	if (!control || !stacks->has_work || !is_used(stacks, PROGRAM_EXIT) || stacks->has_late ||
-	    control->gone < LATE_LEAST || control->gone < control->told / LATE_PART)
+	if (!control || stacks->rests || !stacks->has_work || !is_used(stacks, PROGRAM_EXIT) ||
+	    stacks->has_late || control->gone < LATE_LEAST ||
+	    control->gone < control->told / LATE_PART)
 		return;
 	stacks->has_late = true;
 	(void)attach_one(stacks, PROGRAM_EXIT, &ignored);
@@ -516,9 +518,9 @@ static bool drain_once(struct wait_stacks *stacks)
 
 	(void)poll(fds, count, look_after_ms(stacks)); /* an error is a time-out too */
 	stacks->soon -= stacks->soon > 0;
-	look_for_late(stacks);
 	stop = fds[0].revents & POLLIN;
 	pthread_mutex_lock(&stacks->mutex);
+	look_for_late(stacks);
 	if (stop)
 		look_last(stacks);
 	else
@@ -633,18 +635,45 @@ static int prepare(struct wait_stacks *stacks, uint64_t min_ns, struct err *err)
 	return stacks->ring ? 0 : err_set(err, -errno, "no BPF ring buffer: %s", strerror(errno));
 }
 
+/* Those that are not. */
 static int attach(struct wait_stacks *stacks, struct err *err)
 {
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(programs); i++) {
-		if (is_used(stacks, i) &&
+		if (!stacks->links[i] && is_used(stacks, i) &&
 		    (i != PROGRAM_EXIT || !stacks->has_work || stacks->has_late))
 			rc = attach_one(stacks, i, err);
 	}
 	/* Who sleeps already. */
 	if (rc == 0)
-		bpf_parts_iterate(bpf_link__fd(stacks->links[PROGRAM_EACH_THREAD]));
+		look_at_threads(stacks, RAW_LOOKS_FIRST);
+	return rc;
+}
+
+static void detach_one(struct wait_stacks *stacks, size_t i)
+{
+	if (stacks->links[i])
+		(void)bpf_link__destroy(stacks->links[i]); /* the kernel detaches anyway */
+	stacks->links[i] = NULL;
+}
+
+int wait_stacks_rest(struct wait_stacks *stacks, bool rests, struct err *err)
+{
+	int rc = 0;
+
+	if (!stacks || !stacks->control || stacks->rests == rests)
+		return 0;
+	pthread_mutex_lock(&stacks->mutex);
+	stacks->rests = rests;
+	/* Births, and what is begun, are rare, and nobody tells of them later. */
+	for (size_t i = PROGRAM_SLEEP; rests && i <= PROGRAM_EXIT; i++)
+		detach_one(stacks, i);
+	if (!rests) {
+		__atomic_store_n(&stacks->control->since_ns, clock_mono_ns(), __ATOMIC_RELAXED);
+		rc = attach(stacks, err);
+	}
+	pthread_mutex_unlock(&stacks->mutex);
 	return rc;
 }
 
@@ -773,11 +802,8 @@ void wait_stacks_end(struct wait_stacks *stacks)
 			__atomic_store_n(&stacks->control->ended, 1, __ATOMIC_RELAXED);
 	}
 	stacks->is_running = false;
-	for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
-		if (stacks->links[i])
-			(void)bpf_link__destroy(stacks->links[i]); /* the kernel detaches anyway */
-		stacks->links[i] = NULL;
-	}
+	for (size_t i = 0; i < ARRAY_LEN(programs); i++)
+		detach_one(stacks, i);
 }
 
 static void wait_stacks_note_missing(struct manifest *manifest, const char *of, uint64_t count,

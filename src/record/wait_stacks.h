@@ -56,6 +56,13 @@ void wait_stacks_probe(struct wait_stacks_probed *out_probed);
 int32_t wait_stacks_tid(const struct wait_stacks *stacks);
 
 /*
+ * Of one that is always on: no stacks are told of for now, and the programs that look at each switch and each waking
+ * are off; or again, of waits that begin from now on or last still. NULL is fine. Returns 0, or a negative errno with
+ * err filled: some are told of no more.
+ */
+int wait_stacks_rest(struct wait_stacks *stacks, bool rests, struct err *err);
+
+/*
  * The recording is over: take the stacks of waits that are still open, from the living threads, and
  * stop. Before anything is ended that was recorded. Calling it again is fine.
  */

@@ -27,6 +27,14 @@ int32_t wait_stacks_tid(const struct wait_stacks *stacks)
 	return 0;
 }
 
+int wait_stacks_rest(struct wait_stacks *stacks, bool rests, struct err *err)
+{
+	(void)stacks;
+	(void)rests;
+	(void)err;
+	return 0;
+}
+
 void wait_stacks_end(struct wait_stacks *stacks)
 {
 	(void)stacks;

@@ -3,8 +3,11 @@
 import json
 import os
 import sys
+import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path[:0] = [os.path.join(HERE, "lib"), HERE]
+import flight  # noqa: E402
 import kernel  # noqa: E402
 
 PERCENT = 4  # of all CPUs' time: what this load costs with all events is several times that
@@ -140,6 +143,88 @@ def check_flight(tap):
     tap.ok(info["steps"] and info["steps"][0]["step"] == 1, "the snapshot has its steps", info["steps"])
 
 
+# Two processes that wake each other until a time; it prints how often.
+PING = """
+import os, time
+ours, theirs = os.pipe(), os.pipe()
+if os.fork() == 0:
+    os.close(theirs[1])
+    while os.read(theirs[0], 1):
+        os.write(ours[1], b".")
+    os._exit(0)
+count, end = 0, time.monotonic() + %g
+while time.monotonic() < end:
+    os.write(theirs[1], b".")
+    os.read(ours[0], 1)
+    count += 1
+print(count)
+"""
+
+
+def runs_of(pid):
+    """How often the BPF programs of a process have run, while the kernel counted."""
+    runs = {}
+    for number in os.listdir("/proc/%d/fdinfo" % pid):
+        try:
+            with open("/proc/%d/fdinfo/%s" % (pid, number)) as file:
+                told_of = dict(line.split(":", 1) for line in file if ":" in line)
+        except OSError:
+            continue
+        if "run_cnt" in told_of:
+            runs[told_of["prog_id"]] = int(told_of["run_cnt"])
+    return sum(runs.values())
+
+
+def ping(seconds):
+    return kernel.subprocess.Popen([sys.executable, "-c", PING % seconds], stdout=kernel.subprocess.PIPE, text=True)
+
+
+def check_no_programs(tap, pid):
+    """While nothing is recorded, no program runs at each switch."""
+    with ping(8) as load_of_switches:
+        if flight.await_that(lambda: flight.status()["step"] == 3 or load_of_switches.poll() is not None) is None:
+            tap.ok(False, "programs: all steps are gone down", flight.status())
+        load_of_switches.kill()
+    with ping(0.4) as probe:
+        before = runs_of(pid)
+        count = int(probe.stdout.read())
+        ran, step = runs_of(pid) - before, flight.status()["step"]
+    if step == 3:
+        tap.ok(ran < count, "programs: off at the last step", "%d runs in %d pairs of switches" % (ran, count))
+    else:
+        tap.skipped("programs: off at the last step", "the recorder has gone up meanwhile")
+
+
+def check_rest(tap):
+    """The flight recorder's own programs go off with the events, and on again."""
+    fifo = os.path.join(os.getcwd(), "budget.fifo")
+    os.mkfifo(fifo)
+    started = kernel.holdup("flight", "start", "--dir", os.getcwd(), "--memory", "64M", "--budget", "1.5")
+    if not tap.ok(started.returncode == 0, "programs: begun", started.stderr):
+        return
+    try:
+        status = flight.status()
+        if status["events"] != "lean":
+            tap.skipped("programs: off at the last step", "there is no BPF program")
+            return
+        check_no_programs(tap, status["pid"])
+        up = flight.await_that(lambda: flight.status()["step"] == 0)
+        tap.ok(up is not None, "programs: all is recorded again", flight.status())
+        functions = set()
+        for _ in range(8): # on a busy machine some stacks are not taken
+            ledger, trace = flight.Ledger(fifo), None
+            time.sleep(0.2)
+            ledger.wait()
+            trace = kernel.holdup("flight", "snapshot", "again").stdout.strip()
+            functions |= flight.waits_of(trace, ledger.pid)[1]
+            ledger.end()
+            if len(functions) == 2:
+                break
+        tap.ok(len(functions) == 2, "programs: and in which code threads wait", functions, flight.status())
+    finally:
+        kernel.holdup("flight", "stop")
+
+
 def main():
     kernel.need()
     tap = kernel.Tap()
@@ -150,6 +235,7 @@ def main():
         check_cut(tap, told("calls.holdup"))
         check_refusal(tap)
         check_flight(tap)
+        check_rest(tap)
     tap.end()
 
 

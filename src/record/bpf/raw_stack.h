@@ -80,17 +80,18 @@ struct raw_stack {
 
 /* Shared with user space through the program's own data. */
 struct raw_stack_control {
-	__u64 min_ns;  /* waits of at least this */
-	__u64 second;  /* that 'used' is of */
-	__u64 used;    /* bytes of stacks */
-	__u64 budget;  /* of these, in a second */
-	__u64 lost;    /* records that found no room */
-	__u64 over;    /* stacks that the budget dropped */
-	__u64 over_ns; /* the waits that these were of */
-	__u64 gone;    /* stacks that could not be taken, as the thread had gone on */
-	__u64 told;    /* stacks that were told of */
-	__u32 ended;   /* nothing is told any more */
-	__u32 looks;   /* enum raw_looks, of the iterator */
+	__u64 min_ns;	/* waits of at least this */
+	__u64 since_ns; /* what was noted before counts no more: the program was off meanwhile */
+	__u64 second;	/* that 'used' is of */
+	__u64 used;	/* bytes of stacks */
+	__u64 budget;	/* of these, in a second */
+	__u64 lost;	/* records that found no room */
+	__u64 over;	/* stacks that the budget dropped */
+	__u64 over_ns;	/* the waits that these were of */
+	__u64 gone;	/* stacks that could not be taken, as the thread had gone on */
+	__u64 told;	/* stacks that were told of */
+	__u32 ended;	/* nothing is told any more */
+	__u32 looks;	/* enum raw_looks, of the iterator */
 	__u32 recorder_tgid;
 	__u32 wake_bytes;
 	__u32 is_lean;		      /* the end of no system call is seen */
