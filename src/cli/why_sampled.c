@@ -48,12 +48,13 @@ bool why_sampled_helps(int rc, const struct why_live *live)
 	return (rc == -EACCES || rc == -EPERM) && geteuid() != 0 && live->count > 0;
 }
 
-static void print(const struct sampled *sampled, FILE *out, bool json, uint32_t top)
+static void print(const struct sampled *sampled, FILE *out, bool json, uint32_t top,
+		  bool is_command)
 {
 	if (json)
 		report_sampled_json(out, sampled);
 	else
-		report_sampled_text(out, sampled, top);
+		report_sampled_text(out, sampled, top, is_command);
 }
 
 int why_sampled(const struct why_live *live, FILE *out, bool json, uint32_t top, struct err *err)
@@ -71,7 +72,7 @@ int why_sampled(const struct why_live *live, FILE *out, bool json, uint32_t top,
 	rc = sampled_run(&select, (uint64_t)(seconds * 1e9), EVERY_NS, &is_stopped, &sampled, err);
 	if (rc < 0)
 		return err_wrap(err, "sampling without tracing");
-	print(sampled, out, json, top);
+	print(sampled, out, json, top, false);
 	sampled_free(sampled);
 	return 0;
 }
@@ -120,7 +121,7 @@ static int refuse_command(const char *name, int rc, struct err *err)
 int why_sampled_command(char **command, FILE *out, bool json, uint32_t top, int *out_status,
 			struct err *err)
 {
-	struct stuck_select select = { .count = 1 };
+	struct stuck_select select = { .count = 1, .with_children = true };
 	struct sampled *sampled = NULL;
 	int32_t pid;
 	int rc;
@@ -128,7 +129,7 @@ int why_sampled_command(char **command, FILE *out, bool json, uint32_t top, int 
 	*out_status = -1;
 	why_sampled_watch(true);
 	fprintf(stderr,
-		"holdup why: no permission to trace; sampling the command's own process %u times "
+		"holdup why: no permission to trace; sampling the command and its children %u times "
 		"per second instead\n",
 		(unsigned int)(UINT64_C(1000000000) / EVERY_NS));
 	pid = begin_command(command);
@@ -141,12 +142,12 @@ int why_sampled_command(char **command, FILE *out, bool json, uint32_t top, int 
 	*out_status = child_await(pid);
 	if (rc < 0 && rc != -ESRCH)
 		return err_wrap(err, "sampling without tracing");
-	if (rc < 0 || !sampled->looks)
+	if (rc < 0 || !sampled->thread_count)
 		rc = err_set(err, -ESRCH, "%s",
 			     "the command ended before it could be looked at; to trace it needs "
 			     "root: use sudo");
 	else
-		print(sampled, out, json, top);
+		print(sampled, out, json, top, true);
 	sampled_free(sampled);
 	return rc;
 }

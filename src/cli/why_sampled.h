@@ -27,7 +27,7 @@ int why_sampled(const struct why_live *live, FILE *out, bool json, uint32_t top,
 bool why_sampled_must(void);
 
 /*
- * Run the command, look at its process until it ends or until SIGINT or SIGTERM, which are passed on, and print.
+ * Run the command, look at it and its children until it ends or until SIGINT or SIGTERM, which are passed on, and print.
  * Returns 0 and *out_status, as of waitpid(), or negative with err filled: -1 in *out_status, it was not begun.
  */
 int why_sampled_command(char **command, FILE *out, bool json, uint32_t top, int *out_status,

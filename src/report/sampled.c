@@ -96,11 +96,13 @@ static void sampled_print_deadlocks(FILE *out, const struct stuck *stuck)
 			free(names);
 			names = more;
 		}
-		text = xasprintf("DEADLOCK: %zu thread%s: %s%s.", cycle->count,
+		text = xasprintf("DEADLOCK: %zu thread%s: %s%s.%s", cycle->count,
 				 cycle->count > 1   ? "s wait for each other"
 				 : cycle->is_closed ? ", whose wait nobody can end"
 						    : " waits for itself",
-				 names, cycle->count > NAMES_MAX ? " and others" : "");
+				 names, cycle->count > NAMES_MAX ? " and others" : "",
+				 cycle->is_closed ? " (No owner is known; this is by exclusion.)"
+						  : "");
 		free(names);
 		safe = text_escaped(text);
 		fputs("  ", out);
@@ -139,7 +141,7 @@ static void sampled_print_head(FILE *out, const struct sampled *sampled)
 	table_wrap(out, safe, 2);
 }
 
-void report_sampled_text(FILE *out, const struct sampled *sampled, uint32_t top)
+void report_sampled_text(FILE *out, const struct sampled *sampled, uint32_t top, bool is_command)
 {
 	size_t most = top ? top : TOP_DEFAULT;
 	struct table table = { 0 };
@@ -161,8 +163,8 @@ void report_sampled_text(FILE *out, const struct sampled *sampled, uint32_t top)
 	if (sampled->wait_count > most)
 		fprintf(out, "  and %zu more (--top %zu shows all)\n", sampled->wait_count - most,
 			sampled->wait_count);
-	fputs("\nRoot can record each wait with its length and waker: sudo holdup why -p PID\n",
-	      out);
+	fprintf(out, "\nRoot can record each wait with its length and waker: sudo holdup why %s\n",
+		is_command ? "-- COMMAND" : "-p PID");
 }
 
 static void sampled_put_wait(struct json *json, const struct sampled_wait *wait)

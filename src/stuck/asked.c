@@ -13,6 +13,9 @@
 #include "stuck/stuck.h"
 #include "stuck/task.h"
 
+#define FAMILY_MOST  1024 /* processes, of those that were begun */
+#define THREADS_MOST 256  /* of each, that are asked whom they began */
+
 static void add_target(struct asked *targets, int32_t tgid)
 {
 	targets->tgids =
@@ -52,6 +55,48 @@ static void add_named(struct asked *targets, int proc_fd, const struct stuck_sel
 	}
 }
 
+static bool is_added(const struct asked *targets, int32_t tgid)
+{
+	for (size_t i = 0; i < targets->count; i++) {
+		if (targets->tgids[i] == tgid)
+			return true;
+	}
+	return false;
+}
+
+/* "PID PID ..." that one thread began. */
+static void add_begun_by(struct asked *targets, int proc_fd, int32_t tgid, int32_t tid)
+{
+	char path[64], text[4096], *at = text, *end;
+
+	snprintf(path, sizeof(path), "%d/task/%d/children", tgid, tid);
+	if (proc_read(proc_fd, path, text, sizeof(text)) <= 0)
+		return;
+	for (;; at = end) {
+		int32_t child = (int32_t)strtol(at, &end, 10);
+
+		if (end == at || *end != ' ' || targets->count >= FAMILY_MOST)
+			return;
+		if (!is_added(targets, child))
+			add_target(targets, child);
+	}
+}
+
+/* The list grows while it is gone through. */
+static void add_children(struct asked *targets, int proc_fd)
+{
+	for (size_t i = 0; i < targets->count; i++) {
+		AUTO_FREE int32_t *tids = NULL;
+		char path[32];
+		int count;
+
+		snprintf(path, sizeof(path), "%d/task", targets->tgids[i]);
+		count = proc_numbers(proc_fd, path, &tids);
+		for (int k = 0; k < count && k < THREADS_MOST; k++)
+			add_begun_by(targets, proc_fd, targets->tgids[i], tids[k]);
+	}
+}
+
 static int compare_tgids(const void *left, const void *right)
 {
 	int32_t a, b;
@@ -70,6 +115,8 @@ int asked_find(struct asked *targets, int proc_fd, const struct stuck_select *se
 		if (rc < 0 && !select->may_be_gone)
 			return rc;
 	}
+	if (select->with_children)
+		add_children(targets, proc_fd);
 	if (select->all || select->comm)
 		add_named(targets, proc_fd, select);
 	if (targets->count) {

@@ -158,6 +158,7 @@ struct stuck_select {
 	const char *comm;    /* all processes of that name; NULL = none */
 	bool all;	     /* all processes, without threads of the kernel */
 	bool may_be_gone;    /* some of 'tgids' may have exited, if not all have */
+	bool with_children;  /* and whom they began, and these, as far as the kernel tells it */
 	size_t most_threads; /* no process is begun behind so many; 0 = as many as there may be */
 	uint64_t
 		until_ns; /* CLOCK_MONOTONIC: then it ends with what it has; 0 = when all is seen */

@@ -238,10 +238,11 @@ def check_sampled_command(tap):
 
     def why(*command):
         return subprocess.run([kernel.HOLDUP, "why", *command], capture_output=True, text=True, cwd="/", check=False, **rights)
-    done = why("--json", "--", "sh", "-c", "sleep 1; echo once; exit 7")
+    done = why("--json", "--", "sh", "-c", "sh -c 'sleep 1; :'; echo once; exit 7")
     tap.ok(done.returncode == 7 and done.stdout.startswith("once\n"), "sampled command: its output and status", done.stderr)
     report = json.loads(done.stdout.split("\n", 1)[1])
     tap.ok(report["sampled"] and max(row["looks"] for row in report["sampled"]) > 5, "sampled command: what it waited for", done.stdout)
+    tap.ok({row["comm"] for row in report["sampled"]} >= {"sh", "sleep"}, "sampled command: its children's waits as well", done.stdout)
     tap.ok("no permission to trace" in done.stderr, "sampled command: what it rests on is told", done.stderr)
     done = why("--", "/no/such/program")
     tap.ok(done.returncode == 127 and "cannot run /no/such/program" in done.stderr, "sampled command: one that is not there", done.stderr)
