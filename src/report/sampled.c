@@ -118,11 +118,11 @@ static void sampled_print_head(FILE *out, const struct sampled *sampled)
 
 	sampled_add_counts(sampled, &cpu_ns, &queue_ns);
 	fprintf(out,
-		"Sampled, not traced: %" PRIu32 " samples in %s of %zu thread%s. Wakers and waits "
+		"Sampled, not traced: %" PRIu32 " sample%s in %s of %zu thread%s. Wakers and waits "
 		"shorter\nthan the sampling interval are not "
 		"known.\n",
-		sampled->looks, text_duration(sampled->took_ns).s, sampled->thread_count,
-		sampled->thread_count == 1 ? "" : "s");
+		sampled->looks, sampled->looks == 1 ? "" : "s", text_duration(sampled->took_ns).s,
+		sampled->thread_count, sampled->thread_count == 1 ? "" : "s");
 	fprintf(out, "  Counted by the kernel: ran for %s, waited for a CPU for %s.\n",
 		text_duration(cpu_ns).s, text_duration(queue_ns).s);
 	if (sampled->is_ended)
