@@ -12,6 +12,7 @@
  *	others               a timer, the network, a signal, nobody known
  */
 #include <arpa/inet.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "stuck/python_int.h"
 #include "stuck/snap_int.h"
 
 #define LINK_BYTES	  512
@@ -35,20 +37,26 @@ struct source {
 	uint64_t inode;
 };
 
-/* Signals whose handlers end no wait: SIGINT, of Python, faults, and what C libraries keep for themselves. */
-#define SIGNALS_OF_NO_MATTER                                                     \
-	(1ull << (2 - 1) | 1ull << (4 - 1) | 1ull << (7 - 1) | 1ull << (8 - 1) | \
-	 1ull << (11 - 1) | 1ull << (32 - 1) | 1ull << (33 - 1))
+/* Signals whose handlers end no wait: faults, and what C libraries keep for themselves. */
+#define SIGNALS_OF_NO_MATTER                                                      \
+	(1ull << (4 - 1) | 1ull << (7 - 1) | 1ull << (8 - 1) | 1ull << (11 - 1) | \
+	 1ull << (32 - 1) | 1ull << (33 - 1))
+#define SIGNAL_OF_PYTHON \
+	(1ull << (SIGINT - 1)) /* it has a handler in any case, that ends the program */
 
 bool snap_catches_signals(struct asleep *asleep)
 {
 	char text[4096];
 	const char *at;
+	uint64_t caught;
 
 	if (look_file(&asleep->snap->look, asleep->process, "status", text, sizeof(text)) <= 0)
 		return true;
 	at = strstr(text, "\nSigCgt:");
-	return !at || (strtoull(at + 8, NULL, 16) & ~SIGNALS_OF_NO_MATTER);
+	caught = at ? strtoull(at + 8, NULL, 16) & ~SIGNALS_OF_NO_MATTER : UINT64_MAX;
+	if (caught != SIGNAL_OF_PYTHON)
+		return caught;
+	return !python_of(asleep->snap, asleep->process)->is_python;
 }
 
 /* A table that is wanted is worth its time, however many threads were looked at before. */

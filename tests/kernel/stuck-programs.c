@@ -488,6 +488,23 @@ static void handled_signal(void)
 	sem_wait(&semaphore);
 }
 
+static void write_it(int unused)
+{
+	(void)unused;
+	(void)!write(pipes[0][1], "x", 1);
+}
+
+/* Idle: the same, and it waits for Ctrl-C in a pipe of its own. */
+static void self_pipe(void)
+{
+	char byte;
+
+	(void)!pipe(pipes[0]);
+	signal(SIGINT, write_it);
+	say_ready();
+	(void)!read(pipes[0][0], &byte, 1);
+}
+
 static int share_memory(void *unused)
 {
 	(void)unused;
@@ -755,6 +772,7 @@ static const struct {
 	{ "parent", child_of_parent },
 	{ "lost", lost_wakeup },
 	{ "handled", handled_signal },
+	{ "self-pipe", self_pipe },
 	{ "shared", shared_memory },
 	{ "orphan", orphaned_mutex },
 	{ "ended", ended_main },

@@ -342,6 +342,7 @@ KINDS = (
     ("seccomp", chain_to("sleeps until a time"), "a call on which another process has to decide"),
     ("lost", closed, "a condition variable without an owner"),
     ("handled", unowned, "a semaphore for a signal's handler: no deadlock"),
+    ("self-pipe", no_deadlock, "a pipe to itself that Ctrl-C fills: no deadlock"),
     ("shared", unowned, "a semaphore that another process with the same memory could post: no deadlock"),
     ("orphan", orphaned, "a mutex whose owner has exited"),
     ("ended", ended, "a mutex of a main thread that has ended"),
