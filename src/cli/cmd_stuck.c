@@ -15,6 +15,7 @@
 #include "cli/stuck_watch.h"
 #include "event/stacks.h"
 #include "guard/caps.h"
+#include "record/share.h"
 #include "record/sleeper_stacks.h"
 #include "report/stuck.h"
 #include "stuck/condition.h"
@@ -186,6 +187,7 @@ static int stuck_look_once(const struct stuck_cmd *cmd, const struct stuck_selec
 	int rc;
 
 	pager_begin(); /* as the user */
+	share_raise(); /* among many busy programs, too, the answer is to come at once */
 	rc = keep_rights(err);
 	if (rc == 0)
 		rc = stuck_look(select, &stuck, err);
