@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "kernel"), os.path.join(HERE, "..", "kernel", "lib")]
 import away  # noqa: E402
 import bad  # noqa: E402
+import flight_hotplug  # noqa: E402
 import kernel  # noqa: E402
 import limits  # noqa: E402
 import live  # noqa: E402
@@ -221,6 +222,7 @@ PARTS = {
     "compat": check_compat,
     "namespace": check_namespace,
     "hotplug": check_hotplug,
+    "flight-hotplug": flight_hotplug.check,
     "away": away.check,
     "limits": limits.check,
 }
