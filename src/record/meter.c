@@ -19,8 +19,9 @@
 #include "record/clock.h"
 #include "store/manifest.h"
 
-#define WINDOW_NS UINT64_C(1000000000)
-#define FIND_NS	  UINT64_C(16000000000) /* where it goes on: programs that came later are found */
+#define EVENTS_LEAST 1000u /* fewer say nothing */
+#define WINDOW_NS    UINT64_C(1000000000)
+#define FIND_NS	     UINT64_C(16000000000) /* where it goes on: programs that came later are found */
 
 /* Needs rights that the recorder may not have: then its BPF programs are not measured. */
 static int enable_stats(void)
@@ -102,11 +103,20 @@ void meter_begin(struct meter *meter, bool counts_on)
 	meter->at_window = read_programs(meter, meter->begin_ns);
 }
 
-/* Since the last window, as in it. */
+static uint64_t count_events(const struct meter *meter)
+{
+	return meter->sum.others + meter->sum.calls;
+}
+
+/* Since the last window, as in it: for each event, which are of the same switches and wakings; or by the time. */
 static uint64_t bpf_since_ns(const struct meter *meter, uint64_t until_ns)
 {
 	if (!meter->last_ns || until_ns < meter->window_at_ns)
 		return 0;
+	if (meter->last_events >= EVENTS_LEAST)
+		return (uint64_t)((__uint128_t)meter->last.ns *
+				  (count_events(meter) - meter->events_at_window) /
+				  meter->last_events);
 	return (uint64_t)((__uint128_t)meter->last.ns * (until_ns - meter->window_at_ns) /
 			  meter->last_ns);
 }
@@ -133,21 +143,14 @@ static void end_window(struct meter *meter, uint64_t now_ns, bool goes_on)
 	if (!now.runs && !meter->bpf.runs) /* there are none */
 		return;
 	meter->last = counted_since(&meter->at_window, &now);
+	meter->last_events = count_events(meter) - meter->events_at_window;
+	meter->events_at_window += meter->last_events;
 	meter->last_ns = now_ns - meter->window_at_ns;
 	meter->bpf.ns += meter->last.ns;
 	meter->bpf.runs += meter->last.runs;
 	meter->bpf_window_ns += meter->last_ns;
 	meter->at_window = now;
 	meter->window_at_ns = now_ns;
-}
-
-void meter_look(struct meter *meter)
-{
-	uint64_t now_ns = clock_mono_ns();
-
-	if (!meter->begin_ns || meter->bpf_end_ns || now_ns - meter->window_at_ns < WINDOW_NS)
-		return;
-	end_window(meter, now_ns, meter->counts_on);
 }
 
 /* What was not counted until now counts as much as before. */
@@ -161,8 +164,18 @@ static bool count_again(struct meter *meter, uint64_t now_ns)
 	meter->bpf_window_ns += now_ns - meter->window_at_ns;
 	meter->stats_fd = fd;
 	meter->window_at_ns = now_ns;
+	meter->events_at_window = count_events(meter);
 	meter->at_window = read_programs(meter, now_ns);
 	return true;
+}
+
+void meter_look(struct meter *meter)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (!meter->begin_ns || meter->bpf_end_ns || now_ns - meter->window_at_ns < WINDOW_NS)
+		return;
+	end_window(meter, now_ns, meter->counts_on);
 }
 
 void meter_bpf_changed(struct meter *meter)
@@ -218,10 +231,10 @@ static uint64_t events_ns(const struct meter *meter)
 	return meter->sum.others_ns + meter->sum.calls_ns;
 }
 
-/* How long they were attached. */
-static uint64_t bpf_on_ns(const struct meter *meter)
+/* Until then they were attached. */
+static uint64_t bpf_until_ns(const struct meter *meter)
 {
-	return (meter->bpf_end_ns ? meter->bpf_end_ns : clock_mono_ns()) - meter->begin_ns;
+	return meter->bpf_end_ns ? meter->bpf_end_ns : clock_mono_ns();
 }
 
 static uint64_t own_cpu_ns(const struct meter *meter)
@@ -233,9 +246,8 @@ static uint64_t own_cpu_ns(const struct meter *meter)
 
 uint64_t meter_spent_ns(const struct meter *meter)
 {
-	uint64_t until_ns = meter->bpf_end_ns ? meter->bpf_end_ns : clock_mono_ns();
-
-	return own_cpu_ns(meter) + events_ns(meter) + meter->bpf.ns + bpf_since_ns(meter, until_ns);
+	return own_cpu_ns(meter) + events_ns(meter) + meter->bpf.ns +
+	       bpf_since_ns(meter, bpf_until_ns(meter));
 }
 
 /* Of one event; before there are any, of one that comes alone. */
@@ -255,7 +267,11 @@ void meter_tell(const struct meter *meter, struct manifest *manifest)
 	cost->bpf_ns = meter->bpf.ns;
 	cost->bpf_runs = meter->bpf.runs;
 	cost->bpf_window_ns = meter->bpf_window_ns;
-	cost->bpf_on_ns = meter->bpf_window_ns ? bpf_on_ns(meter) : 0;
+	if (meter->counts_on && meter->bpf_window_ns) {
+		cost->bpf_ns += bpf_since_ns(meter, bpf_until_ns(meter));
+		cost->bpf_window_ns += bpf_until_ns(meter) - meter->window_at_ns;
+	}
+	cost->bpf_on_ns = meter->bpf_window_ns ? bpf_until_ns(meter) - meter->begin_ns : 0;
 	cost->event_ns = mean_ns(meter->sum.others_ns, meter->sum.others, &meter->cost.others);
 	cost->call_event_ns = mean_ns(meter->sum.calls_ns, meter->sum.calls, &meter->cost.calls);
 	cost->events_ns = events_ns(meter);

@@ -3,8 +3,8 @@
  *
  * The kernel counts the time of BPF programs only while somebody has it do so, and that costs every
  * program of the machine a little. So it is switched on for the first second alone, and what they cost
- * later is taken to be as much. A recorder that is always on has no such second: there it stays on. The time of the
- * events is their number times what one was measured to cost.
+ * later is taken to be as much for each event. A recorder that is always on leaves it on: it has no right to switch it
+ * on again. The time of the events is their number times what one was measured to cost.
  */
 #ifndef RECORD_METER_H
 #define RECORD_METER_H
@@ -36,10 +36,13 @@ struct meter {
 	struct meter_bpf bpf;	    /* in all windows that are over */
 	uint64_t bpf_window_ns;	    /* they took so long; 0 = nothing was measured */
 	struct meter_bpf last;	    /* in the last one */
-	uint64_t last_ns;	    /* which took so long */
-	uint64_t bpf_end_ns;	    /* CLOCK_MONOTONIC, when they were dropped; 0 = they go on */
-	bool counts_on;		    /* the kernel goes on counting */
-	int *program_fds;	    /* owned; descriptors of programs, as last looked for, */
+	uint64_t last_ns;	    /* which took so long, */
+	uint64_t last_events;	    /* and had so many events */
+	uint64_t
+		events_at_window; /* until it ended; with the window that is open, until that began */
+	uint64_t bpf_end_ns;	  /* CLOCK_MONOTONIC, when they were dropped; 0 = they go on */
+	bool counts_on;		  /* there will be more windows */
+	int *program_fds;	  /* owned; descriptors of programs, as last looked for, */
 	size_t program_count, program_cap;
 	uint64_t found_ns; /* then */
 	struct event_cost cost;
