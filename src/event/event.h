@@ -187,6 +187,8 @@ enum throttle {
 	THROTTLE_HIGH = -6,    /* the same, and the limit may have it pause after that */
 	THROTTLE_DIRTY = -7,   /* from now on its pauses as it writes are for those dirty pages */
 	THROTTLE_KILLED = -8, /* its process ends by a signal; the name: which, and why that came */
+	THROTTLE_DEADLINE =
+		-9, /* the thread is of SCHED_DEADLINE; the name: what may hold it back */
 };
 
 /* By which a request is known while it lives. */

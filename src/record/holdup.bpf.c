@@ -76,6 +76,8 @@
 #define ASKED_EACH     4	     /* paths told of one thread between two sleeps */
 #define ASKED_NS       4000000000ull /* so long after somebody asked twice, what may answer is told */
 
+#define PRIO_FIRST_FAIR 100
+
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 RING_MAP(ring, 1 << 20);
@@ -764,6 +766,12 @@ static int has_quota(struct task_struct *task)
 	return 0;
 }
 
+/* A limit of such threads may hold it back. */
+static int is_real_time(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, prio) < PRIO_FIRST_FAIR;
+}
+
 static __always_inline int each_task(struct bpf_iter__task *iter, int tells_sleepers)
 {
 	struct task_struct *task = iter->task;
@@ -773,7 +781,7 @@ static __always_inline int each_task(struct bpf_iter__task *iter, int tells_slee
 	if (!task || !BPF_CORE_READ(task, mm) || CALL_IS_COMPAT(task) ||
 	    (__u32)BPF_CORE_READ(task, tgid) == control.recorder_tgid)
 		return 0;
-	if (!control.quotas && has_quota(task))
+	if (!control.quotas && (is_real_time(task) || has_quota(task)))
 		control.quotas++;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	nr = CALL_NR(regs);

@@ -208,6 +208,120 @@ static void end(struct task_struct *task)
 	RING_SEND(raw);
 }
 
+/* ------------------------------------------------------- real-time threads */
+
+static void put_deadline(struct raw_throttle *raw, struct task_struct *task)
+{
+	raw->limit[0] = BPF_CORE_READ(task, dl.dl_runtime);
+	raw->limit[1] = BPF_CORE_READ(task, dl.dl_period);
+}
+
+/* The innermost cgroup whose real-time threads have used up what they may; NULL = none. */
+static struct task_group *real_time_group(struct task_struct *task)
+{
+	struct sched_rt_entity *at = &task->rt;
+	struct rt_rq *rt_rq = NULL;
+
+	if (!bpf_core_field_exists(rt_rq->tg) || !bpf_core_field_exists(at->parent))
+		return NULL;
+	for (int i = 0; i < RAW_LEVEL_MAX && at; i++) {
+		rt_rq = BPF_CORE_READ(at, rt_rq);
+		if (BPF_CORE_READ(rt_rq, rt_throttled))
+			return BPF_CORE_READ(rt_rq, tg);
+		at = BPF_CORE_READ(at, parent);
+	}
+	return NULL;
+}
+
+static int is_used_up_by_all(struct task_struct *task)
+{
+	struct rt_rq *rt_rq = NULL;
+
+	return !bpf_core_field_exists(rt_rq->tg) && bpf_core_field_exists(rt_rq->rt_throttled) &&
+	       BPF_CORE_READ(task, rt.rt_rq, rt_throttled);
+}
+
+static void put_real_time(struct raw_throttle *raw, struct task_struct *task)
+{
+	struct task_group *group = real_time_group(task);
+	struct rq *rq = BPF_CORE_READ(task, rt.rt_rq, rq);
+
+	if (group) {
+		raw->sector = RAW_REAL_TIME_GROUP;
+		raw->limit[0] = BPF_CORE_READ(group, rt_bandwidth.rt_runtime);
+		raw->limit[1] = BPF_CORE_READ(group, rt_bandwidth.rt_period);
+		put_cgroup(raw, BPF_CORE_READ(group, css.cgroup));
+	} else if (is_used_up_by_all(task)) {
+		raw->sector = RAW_REAL_TIME_MACHINE;
+	} else if (bpf_core_field_exists(rq->fair_server)) {
+		raw->sector = RAW_REAL_TIME_SERVER;
+		raw->limit[0] = BPF_CORE_READ(rq, fair_server.dl_runtime);
+		raw->limit[1] = BPF_CORE_READ(rq, fair_server.dl_period);
+	} else {
+		raw->sector = RAW_REAL_TIME_OTHER;
+	}
+}
+
+/* It may run, and has a right before others: one that has none runs instead. */
+static void real_time(struct task_struct *task, struct task_struct *next)
+{
+	int is_deadline = task->prio == PRIO_DEADLINE;
+	struct raw_throttle *raw;
+
+	if (is_deadline ? !BPF_CORE_READ_BITFIELD_PROBED(task, dl.dl_throttled) ||
+				  BPF_CORE_READ_BITFIELD_PROBED(task, dl.dl_yielded)
+			: task->prio <= PRIO_HIGHEST || next->prio < PRIO_FIRST_FAIR)
+		return;
+	raw = empty_record(SCRATCH_SWITCH);
+	if (!raw)
+		return;
+	raw->mono_ns = bpf_ktime_get_ns() + AFTER_NS;
+	raw->kind = RAW_THROTTLE_REAL_TIME;
+	raw->tid = task->pid;
+	raw->tgid = task->tgid;
+	if (is_deadline)
+		put_deadline(raw, task);
+	else
+		put_real_time(raw, task);
+	RING_SEND(raw);
+}
+
+/* A thread sets how it is scheduled itself, as most do: it may soon be held back. */
+static void set_policy(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct raw_throttle *raw;
+
+	if (task->prio >= PRIO_FIRST_FAIR || control.ended ||
+	    !(raw = empty_record(SCRATCH_REQUEST)))
+		return;
+	raw->mono_ns = bpf_ktime_get_ns();
+	raw->kind = RAW_THROTTLE_SET;
+	raw->tid = task->pid;
+	raw->tgid = task->tgid;
+	if (task->prio == PRIO_DEADLINE)
+		put_deadline(raw, task);
+	if (bpf_ringbuf_output(&ring, raw, offsetof(struct raw_throttle, text),
+			       BPF_RB_FORCE_WAKEUP))
+		__sync_fetch_and_add(&control.lost, 1);
+}
+
+SEC("tracepoint/syscalls/sys_exit_sched_setattr")
+int on_setattr(__u64 *unused)
+{
+	(void)unused;
+	set_policy();
+	return 0;
+}
+
+SEC("tracepoint/syscalls/sys_exit_sched_setscheduler")
+int on_setscheduler(__u64 *unused)
+{
+	(void)unused;
+	set_policy();
+	return 0;
+}
+
 SEC("tp_btf/sched_switch")
 int on_switch(__u64 *args)
 {
@@ -215,7 +329,11 @@ int on_switch(__u64 *args)
 
 	if (control.held > 0)
 		end(next);
-	if (!prev->__state && prev->pid && !control.ended && is_held(prev))
+	if (prev->__state || !prev->pid || control.ended)
+		return 0;
+	if (prev->prio < PRIO_FIRST_FAIR)
+		real_time(prev, next);
+	else if (is_held(prev))
 		begin(prev);
 	return 0;
 }

@@ -22,7 +22,7 @@
 
 #define WAKE_PART    4u	  /* of a ring wakes who takes it out */
 #define ENTRY_BYTES  128u /* that an entry of a map takes, about */
-#define PROGRAMS_MAX 10
+#define PROGRAMS_MAX 12
 #define NO_LIMIT     (UINT64_C(1) << 62) /* bytes: as good as none */
 
 extern const unsigned char holdup_bpf_throttle[];
@@ -35,6 +35,7 @@ struct throttles {
 	struct bpf_link *links[PROGRAMS_MAX];
 	size_t link_count;
 	bool sees_switches;
+	bool has_real_time; /* a thread has set itself to be one */
 	struct ring_buffer *ring;
 	struct raw_throttle_control *control; /* mapped */
 };
@@ -51,6 +52,65 @@ static void make_quota(const struct raw_throttle *raw, const char *path, char *o
 	else
 		snprintf(out, room, "CPU quota of cgroup %s (cpu.max %" PRIu64 " %" PRIu64 ")",
 			 path, quota_us, period_us);
+}
+
+/* "950000", or "not known" where the machine does not tell. */
+static void real_time_setting(const char *name, char *out, size_t room)
+{
+	AUTO_FREE char *path = xasprintf("/proc/sys/kernel/%s", name);
+	AUTO_FILE FILE *file = fopen(path, "re");
+
+	if (!file || !fgets(out, (int)room, file))
+		snprintf(out, room, "not known");
+	out[strcspn(out, "\n")] = '\0';
+}
+
+static void make_machine(char *out, size_t room)
+{
+	char runtime[32], period[32];
+
+	real_time_setting("sched_rt_runtime_us", runtime, sizeof(runtime));
+	real_time_setting("sched_rt_period_us", period, sizeof(period));
+	snprintf(out, room,
+		 "limit of real-time threads of the machine (sched_rt_runtime_us %s, "
+		 "sched_rt_period_us %s)",
+		 runtime, period);
+}
+
+static void make_deadline(const struct raw_throttle *raw, char *out, size_t room)
+{
+	snprintf(out, room, "runtime of its SCHED_DEADLINE (%s in each %s)",
+		 text_duration(raw->limit[0]).s, text_duration(raw->limit[1]).s);
+}
+
+/* The whole of the machine is the topmost cgroup. */
+static void make_real_time(const struct raw_throttle *raw, const char *path, char *out, size_t room)
+{
+	switch ((enum raw_real_time)raw->sector) {
+	case RAW_REAL_TIME_DEADLINE:
+		make_deadline(raw, out, room);
+		return;
+	case RAW_REAL_TIME_GROUP:
+		if (!raw->text_bytes)
+			break;
+		snprintf(out, room,
+			 "limit of real-time threads of cgroup %s (cpu.rt_runtime_us %llu, "
+			 "cpu.rt_period_us %llu)",
+			 path, raw->limit[0] / 1000, raw->limit[1] / 1000);
+		return;
+	case RAW_REAL_TIME_MACHINE:
+		break;
+	case RAW_REAL_TIME_SERVER:
+		snprintf(out, room,
+			 "time that each CPU keeps for other than real-time threads (fair_server: "
+			 "%s in each %s)",
+			 text_duration(raw->limit[0]).s, text_duration(raw->limit[1]).s);
+		return;
+	case RAW_REAL_TIME_OTHER:
+		snprintf(out, room, "limit of real-time threads; whose it is, is not known");
+		return;
+	}
+	make_machine(out, room);
 }
 
 static void put_limit(char *out, size_t room, const char *name, uint64_t limit)
@@ -221,6 +281,15 @@ static void make_record(const struct raw_throttle *raw, struct wire_name *wire,
 		wire->fd = THROTTLE_BEGINS;
 		make_quota(raw, path, name, WIRE_NAME_MAX);
 		break;
+	case RAW_THROTTLE_REAL_TIME:
+		wire->fd = THROTTLE_BEGINS;
+		make_real_time(raw, path, name, WIRE_NAME_MAX);
+		break;
+	case RAW_THROTTLE_SET:
+		wire->fd = THROTTLE_DEADLINE;
+		if (raw->limit[0])
+			make_deadline(raw, name, WIRE_NAME_MAX);
+		break;
 	case RAW_THROTTLE_END:
 		wire->fd = THROTTLE_ENDS;
 		break;
@@ -270,14 +339,16 @@ static int take_record(void *context, void *data, size_t bytes)
 		.role = FD_THROTTLED << FD_WATCH_SHIFT,
 	};
 	make_record(raw, &wire, name);
+	throttles->has_real_time |= raw->kind == RAW_THROTTLE_SET;
 	throttles->take(throttles->context, wire, name);
 	return 0;
 }
 
 /* The programs, most wanted first. */
-static const char *const programs[] = { "on_switch",  "on_insert", "on_issue", "on_dequeue",
-					"on_reclaim", "on_dirty",  "on_getrq", "on_signal",
-					"on_exit",    "on_victim" };
+static const char *const programs[] = {
+	"on_switch", "on_insert", "on_issue", "on_dequeue", "on_reclaim", "on_dirty",
+	"on_getrq",  "on_signal", "on_exit",  "on_victim",  "on_setattr", "on_setscheduler"
+};
 
 static bool is_wanted(const char *name, size_t count)
 {
@@ -376,9 +447,9 @@ int throttles_fd(const struct throttles *throttles)
 
 void throttles_look(struct throttles *throttles, bool quota)
 {
-	if (quota)
-		see_quota(throttles);
 	(void)ring_buffer__consume(throttles->ring);
+	if (quota || throttles->has_real_time)
+		see_quota(throttles);
 }
 
 void throttles_end(struct throttles *throttles)

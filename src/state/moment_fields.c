@@ -85,6 +85,7 @@ static const struct moment_field thread_fields[] = {
 	THREAD(thread.reclaim_high, "reclaim_high", TYPE_BOOL),
 	THREAD(thread.reclaimed_ns, "reclaimed_time", TYPE_U64),
 	THREAD(thread.dirty_limit, "dirty_limit", TYPE_NAME),
+	THREAD(thread.deadline, "deadline", TYPE_NAME),
 	THREAD(thread.dirty_ns, "dirty_time", TYPE_U64),
 	THREAD(thread.poll_open, "poll_open", TYPE_BOOL),
 	THREAD(thread.poll_set, "poll_set", TYPE_I32),

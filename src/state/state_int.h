@@ -276,6 +276,7 @@ struct thread {
 	bool reclaim_high;	/* and that one may have it pause */
 	uint64_t reclaimed_ns;	/* it has freed some for a cgroup up to then; 0 = it has not */
 	uint32_t dirty_limit;	/* the same of its pauses as it writes */
+	uint32_t deadline;	/* name id: its runtime and period, of SCHED_DEADLINE; 0 = not told */
 	uint64_t dirty_ns;	/* it came to where such a pause begins; 0 = it did not */
 	uint32_t tracer;	/* slot: who traces it; SLOT_NONE = nobody, as far as it is known */
 	bool answered;		/* a supervisor just answered for the call that it asks for */

@@ -19,13 +19,26 @@
 #define PRIO_NORMAL   100
 #define RELEASES      "blk_throtl_dispatch_work_fn"
 
+/* The limit that holds it back now; NULL = none does. */
+static struct wait *throttled_now(const struct thread *thread)
+{
+	struct wait *wait;
+
+	if (thread->sched != SCHED_BLOCKED || thread->word != word_make(WORD_BLOCKED, thread->wait))
+		return NULL;
+	wait = tl_wait(thread->tl, thread->wait);
+	return wait->flags & WAIT_THROTTLED && !wait->woken_ns ? wait : NULL;
+}
+
 /* It left its CPU a moment ago, and the track says that it was preempted. */
 static void throttle_begin(struct state *state, struct thread *thread, const char *limit)
 {
 	struct track *track = &thread->tl->track;
 	uint64_t since = track_last_time(track);
-	struct wait *wait;
+	struct wait *wait = throttled_now(thread);
 
+	if (wait && limit[0])
+		wait->object = wait->origin.name = names_add(&state->tl->names, limit, 4096);
 	if (thread->sched != SCHED_RUNNABLE || word_kind(thread->word) != WORD_PREEMPTED ||
 	    !track->count)
 		return;
@@ -56,19 +69,20 @@ void throttle_at_switch(struct state *state, struct thread *thread, const struct
 	if (prio >= PRIO_NORMAL || next <= PRIO_HIGHEST || yields(state, thread))
 		return;
 	if (prio == PRIO_DEADLINE)
-		throttle_begin(state, thread, "runtime of SCHED_DEADLINE");
+		throttle_begin(state, thread,
+			       thread->deadline
+				       ? names_text(&state->tl->names, thread->deadline)
+				       : "runtime of its SCHED_DEADLINE; how much is not known");
 	else if (prio > PRIO_HIGHEST && next >= PRIO_NORMAL)
-		throttle_begin(state, thread, "limit of real-time threads");
+		throttle_begin(state, thread,
+			       "limit of real-time threads; whose it is, is not known");
 }
 
 bool throttle_end(struct state *state, struct thread *thread, uint64_t now_ns)
 {
-	struct wait *wait;
+	struct wait *wait = throttled_now(thread);
 
-	if (thread->sched != SCHED_BLOCKED || thread->word != word_make(WORD_BLOCKED, thread->wait))
-		return false;
-	wait = tl_wait(thread->tl, thread->wait);
-	if (!(wait->flags & WAIT_THROTTLED) || wait->woken_ns)
+	if (!wait)
 		return false;
 	wait->woken_ns = now_ns;
 	wait->waker = (struct actor){ .time_ns = now_ns, .slot = SLOT_NONE, .kind = ACTOR_TIMER };
@@ -157,6 +171,8 @@ void throttle_told(struct state *state, const struct event *ev)
 
 	if (name->fd == THROTTLE_KILLED && thread)
 		thread->tl->killed_by = names_add(&state->tl->names, name->name, 4096);
+	else if (name->fd == THROTTLE_DEADLINE && thread)
+		thread->deadline = names_add(&state->tl->names, name->name, 4096);
 	else if (name->fd == THROTTLE_QUEUE)
 		queue_told(state, name->name);
 	else if (name->fd == THROTTLE_REQUEST)

@@ -174,6 +174,7 @@ struct task_struct {
 	unsigned int flags;
 	int pid;
 	int tgid;
+	int prio;
 	unsigned long nvcsw; /* how often it went to sleep */
 };
 

@@ -70,13 +70,38 @@ struct cfs_bandwidth {
 	__s64 period;
 };
 
+struct rt_bandwidth {
+	__s64 rt_period;
+	__u64 rt_runtime;
+};
+
 struct task_group {
 	struct cgroup_subsys_state css;
 	struct cfs_bandwidth cfs_bandwidth;
+	struct rt_bandwidth rt_bandwidth; /* where groups of real-time threads have limits */
+};
+
+struct sched_dl_entity {
+	__u64 dl_runtime;
+	__u64 dl_period;
+	unsigned int dl_throttled : 1;
+	unsigned int dl_yielded : 1;
 };
 
 struct rq {
 	__u64 clock;
+	struct sched_dl_entity fair_server; /* since 6.12: other threads have some of the time */
+};
+
+struct rt_rq {
+	int rt_throttled;
+	struct rq *rq;
+	struct task_group *tg; /* where groups have limits */
+};
+
+struct sched_rt_entity {
+	struct sched_rt_entity *parent; /* this too */
+	struct rt_rq *rt_rq;
 };
 
 struct cfs_rq {
@@ -130,6 +155,8 @@ struct task_struct {
 	char comm[16];
 	struct signal_struct *signal;
 	struct sched_entity se;
+	struct sched_rt_entity rt;
+	struct sched_dl_entity dl;
 	void *worker_private;
 	struct css_set *cgroups;
 	unsigned int memcg_nr_pages_over_high;
@@ -140,6 +167,8 @@ struct task_struct___per_task { /* since 6.18: each thread of the group is held 
 };
 
 #define PF_WORKER	0x20
+#define PRIO_DEADLINE	(-1)
+#define PRIO_HIGHEST	0 /* also of the kernel's threads that stop all others on a CPU */
 #define PRIO_FIRST_FAIR 100
 
 struct kthread {

@@ -21,6 +21,8 @@ enum raw_throttle_kind {
 	RAW_THROTTLE_HIGH,    /* the same, for that is over its memory.high */
 	RAW_THROTTLE_DIRTY,   /* a writer is about to pause; text: device, then the cgroup */
 	RAW_THROTTLE_KILLED,  /* a signal ended the process; see enum raw_killed */
+	RAW_THROTTLE_REAL_TIME, /* a thread left its CPU, for its real-time CPU time is used up; see enum raw_real_time */
+	RAW_THROTTLE_SET, /* the thread is a real-time one from now on; limit: runtime, period, of SCHED_DEADLINE */
 };
 
 /* KILLED, in 'sector': why the signal came. Its number is in 'dev'. */
@@ -30,6 +32,15 @@ enum raw_killed {
 	RAW_KILLED_SOFT,   /* the soft limit of CPU time, of 'limit' seconds: soft, hard */
 	RAW_KILLED_HARD,   /* the hard one */
 	RAW_KILLED_MEMORY, /* no memory was left; limit: pages, another process that asked for some or 0; text: the cgroup that has that limit, if one has */
+};
+
+/* REAL_TIME, in 'sector': by which limit. In 'limit': runtime and period, ns; 0 = not known. */
+enum raw_real_time {
+	RAW_REAL_TIME_DEADLINE, /* its own one */
+	RAW_REAL_TIME_GROUP,	/* that of a cgroup */
+	RAW_REAL_TIME_MACHINE,	/* that of all real-time threads of a CPU */
+	RAW_REAL_TIME_SERVER,	/* what other threads have on each CPU in any case */
+	RAW_REAL_TIME_OTHER,	/* not known: no limit that is looked at is reached */
 };
 
 #define RAW_FIRST_KIND 1 /* a cgroup of version 1 */

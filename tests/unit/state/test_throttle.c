@@ -67,12 +67,33 @@ static void gives_way(const char *call, const char *prio, const char *verdict)
 
 static void real_time_may_be_used_up(void **unused)
 {
-	gives_way("getpid", "-1 120",
-		  "throttled 7 35 runtime of SCHED_DEADLINE; working 7 15 getpid");
-	gives_way("getpid", "-1 49",
-		  "throttled 7 35 runtime of SCHED_DEADLINE; working 7 15 getpid");
-	gives_way("getpid", "49 120",
-		  "throttled 7 35 limit of real-time threads; working 7 15 getpid");
+	gives_way(
+		"getpid", "-1 120",
+		"throttled 7 35 runtime of its SCHED_DEADLINE; how much is not known; working 7 15 getpid");
+	gives_way(
+		"getpid", "-1 49",
+		"throttled 7 35 runtime of its SCHED_DEADLINE; how much is not known; working 7 15 getpid");
+	gives_way(
+		"getpid", "49 120",
+		"throttled 7 35 limit of real-time threads; whose it is, is not known; working 7 15 getpid");
+}
+
+/* What the recorder tells of it names it, before and as it is held back. */
+static void real_time_says_whose_limit_it_is(void **unused)
+{
+	says(TWO " 11 cpu0 fdname 7 -1 a unknown throttled\n"
+		 " 12 cpu0 fdname 7 -1 limit unknown throttled\n"
+		 " 45 cpu0 switch 8(runnable) 7\n"
+		 " 60 cpu0 switch 7(blocked) 0\n",
+	     10, 60, "throttled 7 35 limit; working 7 15 running");
+	says("thread 7 7 1 R held\n"
+	     "thread 8 8 1 R other\n"
+	     "  0 cpu0 switch 0(runnable) 7\n"
+	     "  9 cpu0 fdname 7 -9 runtime unknown throttled\n"
+	     " 10 cpu0 switch 7(runnable) 8 prio -1 120\n"
+	     " 45 cpu0 switch 8(runnable) 7\n"
+	     " 60 cpu0 switch 7(blocked) 0\n",
+	     10, 60, "throttled 7 35 runtime; working 7 15 running");
 }
 
 /* The last two: to the kernel's own thread that stops all others; of one that gives up what it has left. */
@@ -216,6 +237,7 @@ int main(void)
 		cmocka_unit_test(at_the_end_it_still_is),
 		cmocka_unit_test(without_a_quota_the_other_one_preempts),
 		cmocka_unit_test(real_time_may_be_used_up),
+		cmocka_unit_test(real_time_says_whose_limit_it_is),
 		cmocka_unit_test(who_has_more_of_a_right_preempts),
 		cmocka_unit_test(what_cannot_be_is_not_believed),
 		cmocka_unit_test(a_request_is_held_back_until_it_is_issued),
