@@ -142,12 +142,22 @@ const char *describe_in(struct query *query, const struct wait *wait)
 	}
 }
 
+/* The kernel has who connects to a unix socket sleep for nothing else (unix_wait_for_peer()). */
+static bool is_queue_full(struct query *query, const struct wait *wait, const char *name)
+{
+	return strncmp(name, "unix", 4) == 0 && !(wait->flags & WAIT_DISK_SLEEP) &&
+	       word_kind(wait->in) == WORD_SYSCALL &&
+	       strcmp(syscall_name(query, wait->in), "connect") == 0;
+}
+
 static const char *named_object(struct query *query, const struct wait *wait)
 {
 	const char *name = timeline_name(query->tl, wait->object);
+	const char *more =
+		is_queue_full(query, wait, name) ? "; its queue of connections was full" : "";
 
 	if (wait->fd >= 0 && *name)
-		return why_keep(query->why, xasprintf("fd %d = %s", wait->fd, name));
+		return why_keep(query->why, xasprintf("fd %d = %s%s", wait->fd, name, more));
 	if (wait->fd >= 0)
 		return why_keep(query->why, xasprintf("fd %d", wait->fd));
 	return *name ? why_keep(query->why, xstrdup(name)) : "";

@@ -610,6 +610,29 @@ void expect_timed_out(struct state *state, const struct thread *thread, struct w
 	ends_fini(&ends);
 }
 
+/* A packet ended it that answers one which a timer of TCP had sent again. */
+static bool is_answered_late(struct state *state, const struct wait *wait)
+{
+	return wait->woken_ns && wait->waker.kind == ACTOR_NETWORK &&
+	       wait->origin.kind == ACTOR_TIMER &&
+	       strcmp(names_text(&state->tl->names, wait->origin.name), "tcp_write_timer") == 0;
+}
+
+void expect_asked_again(struct state *state, const struct thread *thread, struct wait *wait)
+{
+	struct ends ends = { .state = state };
+	struct others others;
+
+	if (!is_answered_late(state, wait) || !is_unconnected(state, thread, wait))
+		return;
+	listeners_of(&ends, thread, wait, &others);
+	if (others.count)
+		name_others(state, wait, &others,
+			    "not answered at first; inferred: the queue of connections was full; "
+			    "listening there");
+	ends_fini(&ends);
+}
+
 void expect_at_end(struct state *state)
 {
 	struct ends ends = { .state = state };

@@ -264,6 +264,8 @@ static void name_waits(struct state *state, struct thread *thread, int32_t fd,
 			wait->fd = fd;
 			if (wait->flags & WAIT_TIMED_OUT)
 				expect_timed_out(state, thread, wait);
+			else
+				expect_asked_again(state, thread, wait);
 		}
 	}
 }

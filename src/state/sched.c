@@ -316,6 +316,8 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 		polled_ended(state, thread, wait);
 	if (wait->flags & WAIT_TIMED_OUT)
 		expect_timed_out(state, thread, wait);
+	else
+		expect_asked_again(state, thread, wait);
 }
 
 /* Whom the event wakes; NULL where it names no thread. */

@@ -276,13 +276,13 @@ struct thread {
 	bool reclaim_high;	/* and that one may have it pause */
 	uint64_t reclaimed_ns;	/* it has freed some for a cgroup up to then; 0 = it has not */
 	uint32_t dirty_limit;	/* the same of its pauses as it writes */
-	uint32_t deadline;	/* name id: its runtime and period, of SCHED_DEADLINE; 0 = not told */
-	uint64_t dirty_ns;	/* it came to where such a pause begins; 0 = it did not */
-	uint32_t tracer;	/* slot: who traces it; SLOT_NONE = nobody, as far as it is known */
-	bool answered;		/* a supervisor just answered for the call that it asks for */
-	bool poll_open;	  /* a wait for many things ended: what is used next may be what came */
-	int32_t poll_set; /* the epoll descriptor that it waited for; -1 = poll, select */
-	bool poll_known;  /* who ended it told what came */
+	uint32_t deadline; /* name id: its runtime and period, of SCHED_DEADLINE; 0 = not told */
+	uint64_t dirty_ns; /* it came to where such a pause begins; 0 = it did not */
+	uint32_t tracer;   /* slot: who traces it; SLOT_NONE = nobody, as far as it is known */
+	bool answered;	   /* a supervisor just answered for the call that it asks for */
+	bool poll_open;	   /* a wait for many things ended: what is used next may be what came */
+	int32_t poll_set;  /* the epoll descriptor that it waited for; -1 = poll, select */
+	bool poll_known;   /* who ended it told what came */
 	uint8_t poll_count;
 	int32_t poll_fds[POLL_TOLD]; /* what the recorder told that poll, select watch */
 	struct actor early_wake;     /* a wake-up recorded just before its switch out */
@@ -840,5 +840,7 @@ void expect_at_return(struct state *state, struct thread *thread);
 void expect_at_end(struct state *state);
 /* A limit ended the wait: what did not come is told, where it is a connection. */
 void expect_timed_out(struct state *state, const struct thread *thread, struct wait *wait);
+/* A connection was made, but its first request was dropped: who listens there did not accept others. */
+void expect_asked_again(struct state *state, const struct thread *thread, struct wait *wait);
 
 #endif

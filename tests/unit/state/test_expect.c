@@ -447,6 +447,63 @@ static void who_listens_is_awaited_by_who_connects(void **unused)
 	     "stuck 7 50 connect: the recording ended [fd 3 = tcp 10.0.0.1:5->10.0.0.2:6]");
 }
 
+/* Its first request was dropped, and a timer of TCP's sent another one. */
+static void who_asks_for_a_connection_again_found_no_room(void **unused)
+{
+#define ASKS_AGAIN(NAME, LISTENS, TIMER)                     \
+	"thread 7 7 1 R client\n"                            \
+	"thread 8 8 1 R server\n"                            \
+	"  0 cpu0 switch 0(runnable) 7\n"                    \
+	"  1 cpu1 fdname 8 4 \"" LISTENS "\" listen\n"       \
+	"  5 cpu0 enter connect 3\n"                         \
+	" 10 cpu0 switch 7(blocked) 9\n"                     \
+	" 20000010 cpu0 softirq TIMER\n"                     \
+	" 20000010 cpu0 hrtimer " TIMER "\n"                 \
+	" 20000010 cpu0 netrx 5 lo\n"                        \
+	" 20000010 cpu0 hrtimerdone\n"                       \
+	" 20000010 cpu0 softirqexit TIMER\n"                 \
+	" 20000010 cpu0 softirq NET_RX\n"                    \
+	" 20000010 cpu0 receive 5 lo\n"                      \
+	" 20000010 cpu0 waking 7 cpu 0\n"                    \
+	" 20000010 cpu0 softirqexit NET_RX\n"                \
+	" 20000010 cpu0 switch 9(blocked) 7\n"               \
+	" 20000011 cpu0 fdname 7 3 \"" NAME "\" connected\n" \
+	" 20000012 cpu0 leave connect 0\n"
+#define SENT_AGAIN \
+	"network 7 20000000 packet on lo, sent when timer tcp_write_timer went off (TCP sent again) [fd 3 = tcp 127.0.0.1:5->127.0.0.1:6"
+#define NO_ROOM                                                                  \
+	"; not answered at first; inferred: the queue of connections was full; " \
+	"listening there: server[8]"
+	struct told *told;
+
+	told = replayed(
+		ASKS_AGAIN("tcp 127.0.0.1:5->127.0.0.1:6", "tcp listen *:6", "tcp_write_timer"));
+	assert_string_equal(verdict_in(told, 7, 10, 20000010), SENT_AGAIN NO_ROOM "]");
+	told_free(told);
+	told = replayed(
+		ASKS_AGAIN("tcp 127.0.0.1:5->127.0.0.1:6", "tcp listen *:7", "tcp_write_timer"));
+	assert_string_equal(verdict_in(told, 7, 10, 20000010), SENT_AGAIN "]");
+	told_free(told);
+	told = replayed(
+		ASKS_AGAIN("tcp 127.0.0.1:5->127.0.0.1:6", "tcp listen *:6", "tcp_delack_timer"));
+	assert_null(strstr(verdict_in(told, 7, 10, 20000010), "queue of connections"));
+	told_free(told);
+}
+
+/* The kernel has nobody who connects to a unix socket wait for anything else. */
+static void who_connects_to_a_unix_socket_waits_for_room(void **unused)
+{
+	says("thread 7 7 1 R client\n"
+	     "thread 8 8 1 R server\n"
+	     "  0 cpu0 switch 0(runnable) 7\n"
+	     "  1 cpu0 fdname 7 3 \"unix /s peer 8\" connected\n"
+	     "  5 cpu0 enter connect 3\n"
+	     " 10 cpu0 switch 7(blocked) 0\n"
+	     " 60 cpu1 enter getpid 8\n",
+	     "stuck 7 50 connect: the recording ended [fd 3 = unix /s peer 8; its queue of "
+	     "connections was full]");
+}
+
 /* Each waits for the other one: told once, and not followed for ever. */
 /* Connected datagrams come from one address alone: who is connected back has it, else who is bound there. */
 static void datagrams_come_from_who_is_bound_there(void **unused)
@@ -707,6 +764,8 @@ int main(void)
 		cmocka_unit_test(of_many_its_own_do_not_count),
 		cmocka_unit_test(who_listens_is_awaited_by_who_was_not_accepted),
 		cmocka_unit_test(who_listens_is_awaited_by_who_connects),
+		cmocka_unit_test(who_asks_for_a_connection_again_found_no_room),
+		cmocka_unit_test(who_connects_to_a_unix_socket_waits_for_room),
 		cmocka_unit_test(datagrams_come_from_who_is_bound_there),
 		cmocka_unit_test(who_got_what_came_last_is_awaited),
 		cmocka_unit_test(what_was_seen_of_a_wait_is_believed),
