@@ -589,24 +589,27 @@ static bool is_unconnected(const struct state *state, const struct thread *threa
 	return object && object->role == FD_ROLE_CONNECTING && object->name == wait->object;
 }
 
+static void add_words(struct state *state, struct wait *wait, const char *what)
+{
+	struct names *names = &state->tl->names;
+	AUTO_FREE char *text = xasprintf("%s%s%s", names_text(names, wait->object),
+					 wait->object ? "; " : "", what);
+
+	wait->object = names_add(names, text, 4096);
+}
+
 void expect_timed_out(struct state *state, const struct thread *thread, struct wait *wait)
 {
-	static const char what[] = "not connected yet";
 	struct ends ends = { .state = state };
-	struct names *names = &state->tl->names;
 	struct others others;
 
 	if (!is_unconnected(state, thread, wait))
 		return;
 	listeners_of(&ends, thread, wait, &others);
-	if (others.count) {
+	if (others.count)
 		name_others(state, wait, &others, "not connected yet; listening there");
-	} else {
-		AUTO_FREE char *text = xasprintf("%s%s%s", names_text(names, wait->object),
-						 wait->object ? "; " : "", what);
-
-		wait->object = names_add(names, text, 4096);
-	}
+	else
+		add_words(state, wait, "not connected yet");
 	ends_fini(&ends);
 }
 
@@ -630,6 +633,8 @@ void expect_asked_again(struct state *state, const struct thread *thread, struct
 		name_others(state, wait, &others,
 			    "not answered at first; inferred: the queue of connections was full; "
 			    "listening there");
+	else
+		add_words(state, wait, "not answered at first");
 	ends_fini(&ends);
 }
 

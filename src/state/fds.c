@@ -251,6 +251,16 @@ bool ends_of_name(const char *name, struct ends_name *out_ends)
 }
 
 /* A call that blocked before its descriptor had a name: the waits get it now. */
+/* More than the name was told of it as it ended: who had to answer may be gone by now. */
+static bool tells_more(const struct state *state, const struct wait *wait, uint32_t name)
+{
+	const char *told = names_text(&state->tl->names, wait->object);
+	const char *text = names_text(&state->tl->names, name);
+	size_t len = strlen(text);
+
+	return len && strncmp(told, text, len) == 0 && told[len] == ';';
+}
+
 static void name_waits(struct state *state, struct thread *thread, int32_t fd,
 		       const struct object *object)
 {
@@ -260,8 +270,10 @@ static void name_waits(struct state *state, struct thread *thread, int32_t fd,
 		struct wait *wait = tl_wait(thread->tl, i);
 
 		if (call->kind == CALL_OPEN || (call->kind == CALL_CONNECT && wait->fd == fd)) {
-			wait->object = object->name;
 			wait->fd = fd;
+			if (tells_more(state, wait, object->name))
+				continue;
+			wait->object = object->name;
 			if (wait->flags & WAIT_TIMED_OUT)
 				expect_timed_out(state, thread, wait);
 			else
