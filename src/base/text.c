@@ -265,6 +265,12 @@ struct text text_json_escape(uint32_t code)
 	return text;
 }
 
+/* As programmers write what command lines and scripts are full of; NULL = by its number. */
+static const char *escape_of(char c)
+{
+	return c == '\n' ? "\\n" : c == '\t' ? "\\t" : NULL;
+}
+
 char *text_escaped(const char *text)
 {
 	char *out = xmalloc(strlen(text) * 4 + 1);
@@ -276,6 +282,10 @@ char *text_escaped(const char *text)
 
 		if (text_is_plain(*text)) {
 			*to++ = *text++;
+			continue;
+		}
+		if (escape_of(*text)) {
+			to = stpcpy(to, escape_of(*text++));
 			continue;
 		}
 		len = text_utf8(text, &code);

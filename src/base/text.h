@@ -79,7 +79,8 @@ struct text text_json_escape(uint32_t code);
 
 /*
  * A copy that is safe on a terminal: valid UTF-8 without control characters and
- * without characters that reorder text; anything else becomes \xNN byte by byte.
+ * without characters that reorder text; anything else becomes \xNN byte by byte, but
+ * for \n and \t.
  * Free it with free().
  */
 char *text_escaped(const char *text);

@@ -215,11 +215,14 @@ static void put_stuck(FILE *out, const struct why *why, const struct why_row *ro
 		why_words_put_who(out, row);
 		fputc(' ', out);
 	}
-	if (row->sum.class == WHY_IDLE && !row->sum.why)
+	if (row->sum.class == WHY_IDLE && !row->sum.why) {
 		fputs("idle, waiting for work: ", out);
-	else
-		fprintf(out, "still waiting when %s: ", reason);
+		put_row_in(out, row);
+		return;
+	}
+	fputs("waiting in ", out);
 	put_row_in(out, row);
+	fprintf(out, "; still when %s", reason);
 }
 
 /* By a signal, or frozen with its cgroup; until when. */

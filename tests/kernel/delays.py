@@ -530,7 +530,7 @@ def serve(tap):
         status, text = ask(port)
         after = schedstat(one.pid)
         first = Metrics(text)
-        name = ODD.replace("\n", "\\x0a")
+        name = ODD.replace("\n", "\\n")
         tap.ok(status == 200 and len(first.types) > 10 and "seconds" in first.units.values(),
                "the text is valid: %d families" % len(first.types), text[:500])
         if peer_parses(text) is not None:  # where prometheus_client is installed

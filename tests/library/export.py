@@ -22,7 +22,7 @@ import kernel  # noqa: E402
 DATA = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../data")
 FORMATS = ("perfetto", "chrome", "folded", "csv", "jsonl")
 HOSTILE = b'a",;\n\xff\\{\t\x1b\xc3 9'  # as long as "convoy-holder"
-SAFE = 'a",;\\x0a\\xff\\{\\x09\\x1b\\xc3 9'  # as a table for people has it
+SAFE = 'a",;\\n\\xff\\{\\t\\x1b\\xc3 9'  # as a table for people has it
 
 
 def unpack(name, into="."):

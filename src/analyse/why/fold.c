@@ -1,7 +1,7 @@
 /*
  * fold.c - sort the roots by what they are: those alike lie side by side.
  *
- * First only what differs by its thread alone is joined. Where there are still more rows than fit,
+ * First only what differs by its thread alone is joined, and writes with the flushes of the same device. Where there are still more rows than fit,
  * long runs are joined that differ by call and object, too.
  */
 #include "analyse/why/fold.h"
@@ -20,6 +20,7 @@
 struct item {
 	const struct why_root *root;
 	const char *name; /* without numbers */
+	const char *disk; /* the device that is written to, or flushed; NULL = neither */
 	uint32_t index;
 	bool is_target;
 };
@@ -65,6 +66,24 @@ static const char *name_without_numbers(struct why_rows *rows, const char *comm)
 	return names_text(&rows->texts, names_add(&rows->texts, text, 64));
 }
 
+/* "vda", of "vda write" and "vda flush" */
+static const char *written_disk(struct why_rows *rows, const struct why_root *root)
+{
+	static const char *const ends[] = { " write", " flush" };
+	size_t len = strlen(root->what);
+
+	for (size_t i = 0; i < 2 && root->kind == WHY_DISK; i++) {
+		size_t end = strlen(ends[i]);
+
+		if (len > end && strcmp(root->what + len - end, ends[i]) == 0) {
+			AUTO_FREE char *text = xstrndup(root->what, len - end);
+
+			return names_text(&rows->texts, names_add(&rows->texts, text, 4096));
+		}
+	}
+	return NULL;
+}
+
 #define DIFFER(a, b)                               \
 	do {                                       \
 		if ((a) != (b))                    \
@@ -87,12 +106,18 @@ static int compare_kinds(const struct item *x, const struct item *y)
 	return order ? order : why_reason_compare(a->why, b->why);
 }
 
+static int compare_whats(const struct item *x, const struct item *y)
+{
+	DIFFER(!x->disk, !y->disk);
+	return x->disk ? strcmp(x->disk, y->disk) : why_root_compare_what(x->root, y->root);
+}
+
 /* What it worked at is made of shares, and who had a CPU is told by that alone. */
 static int compare_things(const struct item *x, const struct item *y)
 {
 	const struct why_root *a = x->root, *b = y->root;
 	bool whats = !why_kind_works(a->kind) && !(is_about_cpu(a->kind) && a->who.tid);
-	int order = whats ? why_root_compare_what(a, b) : 0;
+	int order = whats ? compare_whats(x, y) : 0;
 
 	return order ? order : why_root_compare_object(a, b);
 }
@@ -203,6 +228,16 @@ static void take_stacks(struct why_row *row, const struct item *items, size_t ru
 	}
 }
 
+/* All are writes and flushes of one device. */
+static bool joins_writes(const struct item *items, size_t run)
+{
+	for (size_t i = 0; i < run; i++) {
+		if (!items[i].disk || strcmp(items[i].disk, items[0].disk) != 0)
+			return false;
+	}
+	return true;
+}
+
 /* One row of 'run' items; two threads of one number, one after the other, are two. */
 static void put_row(struct folding *folding, const struct item *items, size_t run)
 {
@@ -221,6 +256,12 @@ static void put_row(struct folding *folding, const struct item *items, size_t ru
 		row->threads += items[i].root->who.tid != items[i - 1].root->who.tid;
 	}
 	take_stacks(row, items, run);
+	if (row->many_whats && joins_writes(items, run)) {
+		AUTO_FREE char *text = xasprintf("%s write and flush", items[0].disk);
+
+		row->sum.what = names_text(&rows->texts, names_add(&rows->texts, text, 4096));
+		row->many_whats = false;
+	}
 	if (row->many_whats) {
 		row->sum.what = "";
 		row->sum.what_data = NULL;
@@ -250,7 +291,7 @@ static bool same_words(const struct item *x, const struct item *y)
 
 	return compare_kinds(x, y) == 0 && a->who.tid == b->who.tid &&
 	       strcmp(a->who.comm, b->who.comm) == 0 && compare_things(x, y) == 0 &&
-	       (why_root_compare_what(a, b) == 0 || is_about_cpu(a->kind));
+	       (compare_whats(x, y) == 0 || is_about_cpu(a->kind));
 }
 
 /* How many of 'left' items are alike from the first on. */
@@ -315,6 +356,7 @@ void why_fold(const struct why *why, size_t fit, struct why_rows *out_rows)
 		folding.items[i] = (struct item){
 			.root = root,
 			.name = name_without_numbers(&rows, root->who.comm),
+			.disk = written_disk(&rows, root),
 			.index = (uint32_t)i,
 			.is_target = is_target(why, &root->who),
 		};

@@ -42,10 +42,52 @@ static void the_stack_of_a_place_is_of_who_was_there_for_longest(void **unused)
 	why_rows_fini(&rows);
 }
 
+static struct why_root disk(const char *what, const char *object, uint64_t ns)
+{
+	return (struct why_root){
+		.ns = ns,
+		.kind = WHY_DISK,
+		.class = WHY_HELD_UP,
+		.who = { 7, 7, "main" },
+		.what = what,
+		.object = object,
+		.count = 2,
+	};
+}
+
+/* As O_DSYNC has it: that makes two requests of one call. */
+static void writes_and_flushes_of_a_file_are_one_row(void **unused)
+{
+	struct why_root roots[] = { disk("vda write", "f", 300), disk("vda flush", "f", 200),
+				    disk("vdb flush", "f", 100), disk("vda read", "f", 90),
+				    disk("vda flush", "g", 80) };
+	static const struct {
+		const char *what;
+		uint64_t ns;
+	} expected[] = { { "vda write and flush", 500 },
+			 { "vdb flush", 100 },
+			 { "vda read", 90 },
+			 { "vda flush", 80 } };
+	const struct why why = {
+		.end_ns = 770, .target = { 7, 7, "main" }, .roots = roots, .root_count = 5
+	};
+	struct why_rows rows;
+
+	why_fold(&why, 10, &rows);
+	assert_int_equal(rows.count, 4);
+	for (size_t i = 0; i < rows.count; i++) {
+		assert_string_equal(rows.at[i].sum.what, expected[i].what);
+		assert_int_equal(rows.at[i].sum.ns, expected[i].ns);
+		assert_false(rows.at[i].many_whats);
+	}
+	why_rows_fini(&rows);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_stack_of_a_place_is_of_who_was_there_for_longest),
+		cmocka_unit_test(writes_and_flushes_of_a_file_are_one_row),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,7 +82,7 @@ static void what_it_quotes_commands_no_terminal(void **unused)
 	err_set(&err, -EIO, "\"%s\" is bad", "a\x1b[2J\n\xff");
 	err_wrap(&err, "reading %s", "\xe2\x80\xae");
 	assert_string_equal(err.text,
-			    "\"a\\x1b[2J\\x0a\\xff\" is bad, while reading \\xe2\\x80\\xae");
+			    "\"a\\x1b[2J\\n\\xff\" is bad, while reading \\xe2\\x80\\xae");
 }
 
 int main(void)

@@ -127,7 +127,7 @@ static void foreign_text_cannot_drive_the_terminal(void **unused)
 		       "e",
 		       "gr\xc3\xbc\xc3\x9f"
 		       "e");
-	assert_escaped("a\033[2Jb\n", "a\\x1b[2Jb\\x0a");
+	assert_escaped("a\033[2Jb\n", "a\\x1b[2Jb\\n");
 	assert_escaped("\x7f", "\\x7f");
 	assert_escaped("\xc2\x9b"
 		       "31m",

@@ -126,8 +126,8 @@ static void what_is_noted_is_listed(void **state)
 	assert_int_equal(list.count, 2);
 	assert_string_equal(list.rows[0].name, early);
 	assert_string_equal(list.rows[1].name, late);
-	assert_string_equal(list.rows[0].why, "early\\x1b[2J\\x0averdict none");
-	assert_string_equal(list.rows[0].verdict, "a\\x0ab");
+	assert_string_equal(list.rows[0].why, "early\\x1b[2J\\nverdict none");
+	assert_string_equal(list.rows[0].verdict, "a\\nb");
 	assert_int_equal(list.rows[0].real_ns, 1000 * SECOND);
 	assert_int_equal(list.rows[0].end_ns, 9);
 	assert_true(list.rows[0].bytes >= BYTES);

@@ -171,7 +171,7 @@ static void any_name_can_be_parsed_back(void **unused)
 	export_tables(ex, folder);
 	intervals = read_table(folder, "intervals");
 	for (size_t row = 0; row < intervals.rows; row++) {
-		hostile += strcmp(value(&intervals, row, "comm"), "a\",;\\x0a\\{\\x09") == 0;
+		hostile += strcmp(value(&intervals, row, "comm"), "a\",;\\n\\{\\t") == 0;
 		broken += strcmp(value(&intervals, row, "comm"), "b\\xff\\xc3") == 0;
 	}
 	assert_true(hostile > 0 && broken > 0 && hostile + broken == intervals.rows);

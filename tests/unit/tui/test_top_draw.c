@@ -156,7 +156,7 @@ static void wide_numbers_keep_their_columns(void **unused)
 		&shown, 5,
 		"4194303   4M   0.0   0.0   0.0   0.0 100.0         0         0 fifteen_letters");
 	assert_row(&shown, 6,
-		   "4194302  54k 100.0   0.0   0.0   0.0   0.0  1.00 EiB  16.0 EiB jöb\\x09straße");
+		   "4194302  54k 100.0   0.0   0.0   0.0   0.0  1.00 EiB  16.0 EiB jöb\\tstraße");
 	assert_row(&shown, 7, "      7 9999   0.0 100.0   0.0   0.0   0.0         0         0 ??a");
 	end(&shown);
 }
