@@ -350,7 +350,8 @@ static bool is_told_again(const struct state *state, const struct thread *thread
 }
 
 /* The same: told right behind the switch, it is of the wait that has just begun. */
-static void name_told_wait(struct thread *thread, int32_t fd, const struct object *object)
+static void name_told_wait(const struct state *state, struct thread *thread, int32_t fd,
+			   const struct object *object)
 {
 	struct wait *wait;
 
@@ -360,7 +361,7 @@ static void name_told_wait(struct thread *thread, int32_t fd, const struct objec
 	if (wait->fd != fd || word_kind(wait->in) != WORD_SYSCALL || wait->flags & WAIT_MANY)
 		return;
 	wait->object = object->name;
-	if (role_serves(object->role))
+	if (object_serves(state, object))
 		wait->flags |= WAIT_SERVER;
 }
 
@@ -413,7 +414,7 @@ void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 	else
 		name_waits(state, thread, name->fd, &state->objects[object]);
 	if (object && !name->watch)
-		name_told_wait(thread, name->fd, &state->objects[object]);
+		name_told_wait(state, thread, name->fd, &state->objects[object]);
 }
 
 uint32_t fds_path(struct state *state, const struct thread *thread, const char *path)

@@ -27,6 +27,20 @@ bool role_serves(uint8_t role)
 	return role == FD_ROLE_LISTEN || role == FD_ROLE_ACCEPTED || role == FD_ROLE_TTY;
 }
 
+/* What is read there comes from programs at the terminal's other end, as from a pipe: from nobody who asks for something. */
+static bool is_master(const struct state *state, const struct object *object)
+{
+	const char *name = names_text(&state->tl->names, object->name);
+
+	return object->role == FD_ROLE_TTY &&
+	       (strncmp(name, "/dev/ptmx", 9) == 0 || strncmp(name, "/dev/pts/ptmx", 13) == 0);
+}
+
+bool object_serves(const struct state *state, const struct object *object)
+{
+	return role_serves(object->role) && !is_master(state, object);
+}
+
 /* Answers arrive there, or the one whether it is connected. */
 static bool role_asks(uint8_t role)
 {
@@ -139,15 +153,18 @@ static struct polled_set judge(struct state *state, const struct member *members
 			       bool whole)
 {
 	struct polled_set result = { .fd = -1, .whole = whole };
-	bool asks = false;
+	bool asks = false, relays = false, has_clients = false;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct object *object = members[i].object;
 
 		asks |= !object || role_asks(object->role);
-		result.serves |= object && role_serves(object->role);
+		result.serves |= object && object_serves(state, object);
+		relays |= object && is_master(state, object);
+		has_clients |= object && object->role != FD_ROLE_TTY && role_serves(object->role);
 	}
-	result.serves &= !asks;
+	/* Between a terminal and programs at another one it does what those do. */
+	result.serves &= !asks && (has_clients || !relays);
 	if (count == 1) {
 		result.fd = members[0].fd;
 		result.name = members[0].object ? members[0].object->name : 0;
@@ -449,6 +466,6 @@ void polled_used(struct state *state, struct thread *thread, const struct event 
 	wait->fd = -1;
 	if (role_asks(object->role))
 		wait->flags &= ~(uint32_t)WAIT_SERVER;
-	else if (role_serves(object->role))
+	else if (object_serves(state, object))
 		wait->flags |= WAIT_SERVER;
 }

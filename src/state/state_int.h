@@ -723,6 +723,8 @@ static inline uint64_t epoll_key(int32_t set, int32_t target)
 /* polled.c */
 void polled_enter(struct state *state, struct thread *thread);
 bool role_serves(uint8_t role);
+/* The same, but for the end of a terminal that programs at the other one write to. */
+bool object_serves(const struct state *state, const struct object *object);
 bool polled_has(const struct process *process, int32_t set, int32_t target);
 void polled_begin(struct state *state, struct thread *thread, struct wait *wait);
 void polled_ended(struct state *state, struct thread *thread, struct wait *wait);

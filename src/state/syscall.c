@@ -226,7 +226,7 @@ static void describe_fd(struct state *state, struct thread *thread, struct wait 
 	if (!object)
 		return;
 	wait->object = object->name;
-	if (role_serves(object->role))
+	if (object_serves(state, object))
 		wait->flags |= WAIT_SERVER;
 }
 

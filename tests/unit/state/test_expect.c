@@ -235,6 +235,37 @@ static void the_other_end_of_a_terminal_is_awaited(void **unused)
 	     "stuck 7 50 read: the recording ended [fd 3 = /dev/pts/5]");
 }
 
+/* As with a pipe: what a program at the terminal writes is no work that somebody asks for. */
+static void who_reads_what_programs_at_a_terminal_write_is_held_up(void **unused)
+{
+	static const struct {
+		const char *mine, *other;
+		uint64_t idle_ns;
+	} cases[] = { { "/dev/ptmx of /dev/pts/5", "/dev/pts/5", 0 },
+		      { "/dev/pts/5", "/dev/ptmx of /dev/pts/5", 50 } };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO_FREE char *text = xasprintf("thread 7 7 1 R one\n"
+						 "thread 8 8 1 R other\n"
+						 "  0 cpu0 switch 0(runnable) 7\n"
+						 "  0 cpu1 switch 0(runnable) 8\n"
+						 "  1 cpu0 fdname 7 3 \"%s\" tty\n"
+						 "  1 cpu1 fdname 8 4 \"%s\" tty\n"
+						 "  5 cpu0 enter read 3\n"
+						 " 10 cpu0 switch 7(blocked) 0\n"
+						 " 50 cpu1 enter write 4\n"
+						 " 60 cpu1 waking 7 cpu 0\n"
+						 " 60 cpu0 switch 0(runnable) 7\n"
+						 " 61 cpu0 leave read 1\n",
+						 cases[i].mine, cases[i].other);
+		struct told *told = replayed(text);
+
+		(void)verdict_in(told, 7, 10, 60);
+		assert_int_equal(told->why.idle_ns, cases[i].idle_ns);
+		told_free(told);
+	}
+}
+
 static void the_owner_in_the_word_of_a_lock_is_inferred(void **unused)
 {
 	static const char start[] = "thread 7 7 1 R main\n"
@@ -754,6 +785,7 @@ int main(void)
 		cmocka_unit_test(who_joins_a_thread_awaits_it),
 		cmocka_unit_test(who_alone_used_the_other_end_is_inferred),
 		cmocka_unit_test(the_other_end_of_a_terminal_is_awaited),
+		cmocka_unit_test(who_reads_what_programs_at_a_terminal_write_is_held_up),
 		cmocka_unit_test(the_owner_in_the_word_of_a_lock_is_inferred),
 		cmocka_unit_test(the_owner_that_the_recorder_saw_is_awaited),
 		cmocka_unit_test(who_ended_with_a_lock_has_it_still),
