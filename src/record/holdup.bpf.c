@@ -63,18 +63,20 @@
 #define COMMAND_OFD_SETLK     37
 #define COMMAND_OFD_SETLKW    38
 
-#define ERROR_NO_ENTRY 2
-#define ERROR_AGAIN    11
-#define ERROR_ACCESS   13
-#define ERROR_REFUSED  111 /* ECONNREFUSED */
-#define SOCKET_LEVEL   1   /* SOL_SOCKET */
-#define SOCKET_ERROR   4   /* SO_ERROR */
-#define TYPE_WRITE     1   /* F_WRLCK */
-#define FLOCK_SHARED   1   /* LOCK_SH */
-#define LOCKS_MAX      32  /* of one file, looked at */
-#define ASKERS	       4096
-#define ASKED_EACH     4	     /* paths told of one thread between two sleeps */
-#define ASKED_NS       4000000000ull /* so long after somebody asked twice, what may answer is told */
+#define ERROR_NO_ENTRY	2
+#define ERROR_AGAIN	11
+#define ERROR_ACCESS	13
+#define ERROR_EXISTS	17
+#define ERROR_NOT_EMPTY 39
+#define ERROR_REFUSED	111 /* ECONNREFUSED */
+#define SOCKET_LEVEL	1   /* SOL_SOCKET */
+#define SOCKET_ERROR	4   /* SO_ERROR */
+#define TYPE_WRITE	1   /* F_WRLCK */
+#define FLOCK_SHARED	1   /* LOCK_SH */
+#define LOCKS_MAX	32  /* of one file, looked at */
+#define ASKERS		4096
+#define ASKED_EACH	4	      /* paths told of one thread between two sleeps */
+#define ASKED_NS	4000000000ull /* so long after somebody asked twice, what may answer is told */
 
 #define PRIO_FIRST_FAIR 100
 

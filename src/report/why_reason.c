@@ -57,11 +57,11 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_REPORTED] =
 		"%C() was called again each time, with only output written in between",
 	[WHY_REASON_GAVE_UP] = "it was killed as the limit of the wait had run out",
-	[WHY_REASON_SUCCEEDED] = "%C()%K%O %F until it %B",
-	[WHY_REASON_CHANGED] = "%C()%K%O found nothing new until it %B",
+	[WHY_REASON_SUCCEEDED] = "%C()%K%O %F until %X %B",
+	[WHY_REASON_CHANGED] = "%C()%K%O found nothing new until %X %B",
 	[WHY_REASON_CHANGED_MAPPED] =
 		"%C()%K%O found nothing new until it %D: it has that file mapped to write to",
-	[WHY_REASON_GONE] = "%C()%K%O found it until it %B",
+	[WHY_REASON_GONE] = "%C()%K%O found it until %X %B",
 	[WHY_REASON_HAD_LOCK] = "%C()%K%O %F: %W had the lock",
 	[WHY_REASON_PROGRAM_GONE] = "'%O' found it until it ended",
 	[WHY_REASON_PROGRAM_FOUND] = "'%O' did not find it until it %B",
@@ -171,6 +171,12 @@ static void reason_put_part(FILE *out, const struct why_reason *reason, char par
 		break;
 	case 'K':
 		fputs(*reason_text(reason->object) ? " of " : "", out);
+		break;
+	case 'X': /* a row is about what that one waited for, maybe */
+		if (!reason->who.tid)
+			fputs("it", out);
+		else
+			reason_put_who(out, reason);
 		break;
 	case 'W':
 		reason_put_who(out, reason);

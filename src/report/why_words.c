@@ -427,6 +427,33 @@ static void why_put_row(FILE *out, const struct why *why, const struct why_row *
 	put_unknown(out, why, row);
 }
 
+/* Who did what the wait is inferred to be for, where the row is about another one; tid 0 = that one itself, or not known. */
+static struct why_thread doer_of(const struct why *why, const struct why_row *row)
+{
+	for (size_t i = 0; i < why->chain_count; i++) {
+		const struct why_hop *hop = &why->chain[i];
+
+		if (hop->inferred == row->sum.inferred && row->threads <= 1 &&
+		    hop->answerer.tid != row->sum.who.tid &&
+		    why->chain[why->chain_count - 1].who.tid == row->sum.who.tid)
+			return hop->answerer;
+	}
+	return (struct why_thread){ 0 };
+}
+
+static void put_row_inferred(FILE *out, const struct why *why, const struct why_row *row)
+{
+	struct why_reason reason;
+
+	if (!row->sum.inferred)
+		return;
+	reason = *row->sum.inferred;
+	if (reason.kind == WHY_REASON_SUCCEEDED || reason.kind == WHY_REASON_CHANGED ||
+	    reason.kind == WHY_REASON_GONE)
+		reason.who = doer_of(why, row);
+	put_inferred(out, &reason, false);
+}
+
 char *words_row(const struct why *why, const struct why_row *row)
 {
 	struct words words;
@@ -436,7 +463,7 @@ char *words_row(const struct why *why, const struct why_row *row)
 	why_words_put_counts(words.out, &row->sum);
 	put_told(words.out, &row->sum);
 	put_class(words.out, why, row);
-	put_inferred(words.out, row->sum.inferred, false);
+	put_row_inferred(words.out, why, row);
 	why_words_put_polls(words.out, &row->sum.polls);
 	return words_end(&words);
 }

@@ -318,6 +318,12 @@ static int has_path(struct pt_regs *regs, __u8 call)
 	return first;
 }
 
+/* What a rename fails for with that error is the new name. */
+static int is_of_target(int error)
+{
+	return error == ERROR_EXISTS || error == ERROR_NOT_EMPTY;
+}
+
 /* A call by path failed, or changed a name, or found a file. */
 static void path_asked(struct pt_regs *regs, __s64 ret, __u8 call)
 {
@@ -347,13 +353,15 @@ static void path_asked(struct pt_regs *regs, __s64 ret, __u8 call)
 		emit_path(CALL_ARG4(regs), CALL_ARG3(regs), error, call);
 		return;
 	case RAW_CALL_RENAME:
-		emit_path(CALL_ARG1(regs), -1, error, call);
-		if (!error)
+		if (!is_of_target(error))
+			emit_path(CALL_ARG1(regs), -1, error, call);
+		if (!error || is_of_target(error))
 			emit_path(CALL_ARG2(regs), -1, error, call);
 		return;
 	case RAW_CALL_RENAME_AT:
-		emit_path(CALL_ARG2(regs), CALL_ARG1(regs), error, call);
-		if (!error)
+		if (!is_of_target(error))
+			emit_path(CALL_ARG2(regs), CALL_ARG1(regs), error, call);
+		if (!error || is_of_target(error))
 			emit_path(CALL_ARG4(regs), CALL_ARG3(regs), error, call);
 		return;
 	}

@@ -68,6 +68,9 @@ static void who_can_have_changed_the_answer_is_inferred(void **unused)
 	infers("getxattr", -61, 1, "setxattr",
 	       "getxattr() failed with ENODATA until it called setxattr()");
 	infers("rmdir", -39, 0, "unlink", "rmdir() failed with ENOTEMPTY until it called unlink()");
+	infers("rename", -39, 0, "unlink",
+	       "rename() failed with ENOTEMPTY until it called unlink()");
+	infers("rename", -17, 0, "unlink", "rename() failed with EEXIST until it called unlink()");
 	infers("poll 4096 1 0", 0, 1, "write 4", "poll() found nothing until it called write()");
 }
 
