@@ -23,8 +23,10 @@
 #define BATCH	       64   /* pages that are asked for at once */
 #define NEARLY_NOTHING 1024 /* pages: a batch of them, or a huge one, did not fit */
 #define TELL_AGAIN_NS  100000000ull
-#define WRITES	       1 /* lowest bit of the operations that do */
-#define LIMIT_CPU      0 /* RLIMIT_CPU */
+#define CLASSES_TOLD   100u
+#define BUCKETS_MAX    16 /* of a queue with a single class */
+#define WRITES	       1  /* lowest bit of the operations that do */
+#define LIMIT_CPU      0  /* RLIMIT_CPU */
 #define SECOND_NS      1000000000ull
 #define SIGNAL_KILL    9
 #define SIGNAL_CPU     24
@@ -481,11 +483,18 @@ int on_getrq(__u64 *args)
 
 /* -------------------------------------------------------------- queues of devices */
 
+/* What was told of a queue, and when it was looked at. */
+struct queue {
+	__u64 looked_ns;
+	__u64 limit[2];
+	__u64 classes;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1024);
 	__type(key, __u64);
-	__type(value, __u8);
+	__type(value, struct queue);
 } queues SEC(".maps");
 
 static int is_kind(const struct raw_throttle *raw, __u32 at, const char *kind)
@@ -499,32 +508,65 @@ static int is_kind(const struct raw_throttle *raw, __u32 at, const char *kind)
 	return 1;
 }
 
+/* Of the only class of such a queue: what it may have at most. Of several, which one it was is not known. */
+static void put_class(struct raw_throttle *raw, struct htb_sched *htb)
+{
+	struct hlist_head *hash = BPF_CORE_READ(htb, clhash.hash);
+	__u32 count = BPF_CORE_READ(htb, clhash.hashelems);
+	struct hlist_node *node = NULL;
+
+	raw->classes = count < CLASSES_TOLD ? count : CLASSES_TOLD;
+	for (__u32 i = 0; i < BUCKETS_MAX && count == 1 && !node; i++) {
+		if (i < BPF_CORE_READ(htb, clhash.hashsize) &&
+		    bpf_probe_read_kernel(&node, sizeof(node), hash + i))
+			return;
+	}
+	if (node)
+		raw->limit[0] = BPF_CORE_READ(
+			(struct htb_class *)((void *)node -
+					     bpf_core_field_offset(struct htb_class, common.hnode)),
+			ceil.rate_bytes_ps);
+}
+
 static void put_setting(struct raw_throttle *raw, struct Qdisc *qdisc, __u32 kind)
 {
 	void *data = (void *)qdisc + bpf_core_field_offset(struct Qdisc, privdata);
 
 	if (is_kind(raw, kind, "tbf") && bpf_core_type_exists(struct tbf_sched_data))
 		raw->limit[0] = BPF_CORE_READ((struct tbf_sched_data *)data, rate.rate_bytes_ps);
+	if (is_kind(raw, kind, "htb") && bpf_core_type_exists(struct htb_sched))
+		put_class(raw, data);
 	if (is_kind(raw, kind, "netem") && bpf_core_type_exists(struct netem_sched_data)) {
 		raw->limit[0] = BPF_CORE_READ((struct netem_sched_data *)data, rate);
 		raw->limit[1] = BPF_CORE_READ((struct netem_sched_data *)data, latency);
 	}
 }
 
-/* Of each queue that a packet leaves, once: what it is. */
+/* Is that not what was told of it? What it is now is kept. */
+static int is_new_setting(__u64 key, const struct raw_throttle *raw)
+{
+	struct queue queue = { raw->mono_ns, { raw->limit[0], raw->limit[1] }, raw->classes };
+	struct queue *told = bpf_map_lookup_elem(&queues, &key);
+	int is_new = !told || told->limit[0] != queue.limit[0] ||
+		     told->limit[1] != queue.limit[1] || told->classes != queue.classes;
+
+	bpf_map_update_elem(&queues, &key, &queue, BPF_ANY);
+	return is_new;
+}
+
+/* Of each queue that a packet leaves: what it is, and what that has become, looked at now and then. */
 SEC("tp_btf/qdisc_dequeue")
 int on_dequeue(__u64 *args)
 {
 	struct Qdisc *qdisc = (struct Qdisc *)args[0];
-	__u64 key = args[0];
-	__u8 one = 1;
+	__u64 key = args[0], now = bpf_ktime_get_ns();
+	struct queue *told = bpf_map_lookup_elem(&queues, &key);
 	struct raw_throttle *raw;
 
-	if (control.ended || !args[3] || bpf_map_lookup_elem(&queues, &key) ||
+	if (control.ended || !args[3] || (told && now - told->looked_ns < TELL_AGAIN_NS) ||
 	    !(raw = empty_record(SCRATCH_REQUEST)))
 		return 0;
-	bpf_map_update_elem(&queues, &key, &one, BPF_ANY);
-	raw->mono_ns = bpf_ktime_get_ns();
+	raw->mono_ns = now;
 	raw->kind = RAW_THROTTLE_QUEUE;
 	bpf_probe_read_kernel_str(raw->text, 16,
 				  (void *)BPF_CORE_READ(qdisc, dev_queue, dev) +
@@ -534,7 +576,8 @@ int on_dequeue(__u64 *args)
 					  bpf_core_field_offset(struct Qdisc_ops, id));
 	raw->text_bytes = 32;
 	put_setting(raw, qdisc, 16);
-	RING_SEND(raw);
+	if (is_new_setting(key, raw))
+		RING_SEND(raw);
 	return 0;
 }
 

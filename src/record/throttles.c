@@ -134,10 +134,22 @@ static void make_io_limit(const struct raw_throttle *raw, const char *path, char
 	put_limit(limits, sizeof(limits), name[0], raw->limit[0]);
 	put_limit(limits, sizeof(limits), name[1], raw->limit[1]);
 	if (!limits[0])
-		snprintf(out, room, "I/O limit of a cgroup");
+		snprintf(out, room, "I/O limit of a cgroup; which one is not known");
 	else
 		snprintf(out, room, "I/O limit of cgroup %s%s (%s)", path,
 			 raw->flags & RAW_ABOVE ? " or of one above it" : "", limits);
+}
+
+/* Queues that hold packets back by a rate. */
+static bool is_shaper(const char *kind)
+{
+	static const char *const kinds[] = { "tbf", "htb", "hfsc", "cbq", "cake" };
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (strncmp(kind, kinds[i], 16) == 0)
+			return true;
+	}
+	return false;
 }
 
 static void make_queue(const struct raw_throttle *raw, char *out, size_t room)
@@ -148,6 +160,10 @@ static void make_queue(const struct raw_throttle *raw, char *out, size_t room)
 		return;
 	if (raw->limit[0])
 		snprintf(rate, sizeof(rate), ", rate %llu bit/s", raw->limit[0] * 8);
+	else if (raw->classes)
+		snprintf(rate, sizeof(rate), ", each of %u classes has its rate", raw->classes);
+	else if (is_shaper(raw->text + 16) && !raw->limit[1])
+		snprintf(rate, sizeof(rate), ", rate not known");
 	if (raw->limit[1])
 		snprintf(delay, sizeof(delay), ", delay %llu us", raw->limit[1] / 1000);
 	snprintf(out, room, "queue of %.15s: tc qdisc %.15s%s%s", raw->text, raw->text + 16, rate,
@@ -179,7 +195,8 @@ static void make_reclaim(const struct raw_throttle *raw, const char *path, char 
 	if (limit[0])
 		snprintf(out, room, "reclaims memory at the limit of cgroup %s%s", path, limit);
 	else
-		snprintf(out, room, "reclaims memory at a limit of its cgroup");
+		snprintf(out, room,
+			 "reclaims memory at a limit of its cgroup; which one is not known");
 }
 
 static void make_high(const struct raw_throttle *raw, const char *path, char *out, size_t room)

@@ -15,7 +15,7 @@
 
 #define TOLD_NS	 50000u	  /* two clocks differ by so much at most */
 #define PAUSE_NS 2000000u /* from the event to the pause: others run, and usage is added up */
-#define HIGH	 "over memory.high of its cgroup"
+#define HIGH	 "over memory.high of its cgroup; which one is not known"
 #define DIRTY	 "dirty pages, made faster than a device writes them"
 
 static uint32_t name_id(struct state *state, const char *text)
@@ -30,7 +30,8 @@ static uint32_t limit_of(struct state *state, const struct thread *thread)
 	case MEMORY_CGROUP:
 		return thread->reclaim_limit
 			       ? thread->reclaim_limit
-			       : name_id(state, "reclaims memory at a limit of its cgroup");
+			       : name_id(state,
+					 "reclaims memory at a limit of its cgroup; which one is not known");
 	case MEMORY_NODE:
 		return name_id(state, "reclaims memory of its NUMA node");
 	case MEMORY_COMPACTION:

@@ -126,7 +126,7 @@ uint32_t throttle_of_request(struct state *state, const struct actor *issuer)
 		return 0;
 	if (word_kind(issuer->below) == WORD_WORK && word_arg(issuer->below))
 		return word_arg(issuer->below);
-	return names_add(&state->tl->names, "I/O limit of a cgroup", 64);
+	return names_add(&state->tl->names, "I/O limit of a cgroup; which one is not known", 64);
 }
 
 void throttle_queued(struct state *state, const struct cpu *cpu, const struct event *ev,

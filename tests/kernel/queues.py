@@ -40,7 +40,7 @@ nsenter -t $holder -n ip link set far up
 address=10.9.9.2 device=near there="nsenter -t $holder -n"
 """
 RUN = """
-tc qdisc add dev $device root tbf rate %dbit burst %d latency 2s || exit 77
+queue "$device" || exit 77
 $there %s -c "$0" $address >ready &
 until [ -s ready ]; do sleep 0.02; done
 rm ready
@@ -48,15 +48,30 @@ rm ready
 status=$?
 [ -z "$holder" ] || kill $holder
 exit $status
-""" % (RATE, BURST, sys.executable, sys.executable)
+""" % (sys.executable, sys.executable)
+# How such a queue is made, and what is told of it.
+QUEUES = {
+    "tbf": ("tc qdisc add dev $1 root tbf rate %dbit burst %d latency 2s" % (RATE, BURST), "tbf, rate %d bit/s" % RATE),
+    "htb": ("tc qdisc add dev $1 root handle 1: htb default 10 && "
+            "tc class add dev $1 parent 1: classid 1:10 htb rate %dbit burst %d" % (RATE, BURST), "htb, rate %d bit/s" % RATE),
+    "htb of two": ("tc qdisc add dev $1 root handle 1: htb default 10 && "
+                   "tc class add dev $1 parent 1: classid 1:10 htb rate %dbit burst %d && "
+                   "tc class add dev $1 parent 1: classid 1:11 htb rate %dbit" % (RATE, BURST, RATE),
+                   "htb, each of 2 classes has its rate"),
+}
 
 
-def check(tap, name, network, device):
-    report, done = kernel.why("--", "unshare", "-n", "sh", "-c", network + RUN, SERVE, ASK)
+def check(tap, name, network, device, kind):
+    make, told = QUEUES[kind]
+    name += ", " + kind
+    report, done = kernel.why("--", "unshare", "-n", "sh", "-c", "queue() { %s; }\n" % make + network + RUN, SERVE, ASK)
     if done.returncode == 77 or report is None:
         tap.skipped(name, "no network of its own, or no such queue here")
         return
     held = [root for root in report["verdict"] if root["kind"] == "throttled"]
+    # The first packets may have come before its classes were made.
+    tap.ok(held and max(held, key=lambda root: root["ns"])["what"] == "queue of %s: tc qdisc %s" % (device, told),
+           name + ": its rate is told", kernel.show_roots(report))
     other = sum(root["ns"] for root in held if not root["what"].startswith("queue of " + device))
     ns = sum(root["ns"] for root in held) - other
     tap.ok(ns >= LEAST_NS, "%s: the queue of %s has its time" % (name, device), ns, kernel.show_roots(report))
@@ -69,8 +84,10 @@ def main():
     if subprocess.run(["unshare", "-n", "true"], check=False).returncode:
         kernel.skip("no network namespaces here")
     tap = kernel.Tap()
-    check(tap, "loopback", LOOPBACK, "lo")
-    check(tap, "pair", PAIR, "near")
+    check(tap, "loopback", LOOPBACK, "lo", "tbf")
+    check(tap, "pair", PAIR, "near", "tbf")
+    check(tap, "pair", PAIR, "near", "htb")
+    check(tap, "pair", PAIR, "near", "htb of two")
     tap.end()
 
 

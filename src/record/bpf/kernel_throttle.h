@@ -224,6 +224,33 @@ struct tbf_sched_data {
 	struct psched_ratecfg rate;
 };
 
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct Qdisc_class_common {
+	struct hlist_node hnode;
+};
+
+struct Qdisc_class_hash {
+	struct hlist_head *hash;
+	unsigned int hashsize;
+	unsigned int hashelems;
+};
+
+struct htb_class {
+	struct Qdisc_class_common common;
+	struct psched_ratecfg ceil;
+};
+
+struct htb_sched {
+	struct Qdisc_class_hash clhash;
+};
+
 struct netem_sched_data {
 	__s64 latency;
 	__u64 rate;

@@ -57,10 +57,10 @@ struct raw_throttle {
 	__u32 dev;
 	__u32 tid;
 	__u32 tgid;
-	__u8 kind;  /* enum raw_throttle_kind */
-	__u8 flags; /* RAW_FIRST_KIND ... */
-	__u8 write; /* I/O */
-	__u8 zero;
+	__u8 kind;    /* enum raw_throttle_kind */
+	__u8 flags;   /* RAW_FIRST_KIND ... */
+	__u8 write;   /* I/O */
+	__u8 classes; /* queue: so many, each with limits of its own; 0 = it has none, or not known */
 	__u32 text_bytes;
 	char text[RAW_PATH_MAX +
 		  RAW_LEVEL_TEXT]; /* the cgroup's name and those above, each terminated */

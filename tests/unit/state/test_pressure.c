@@ -44,7 +44,7 @@ static void whose_limit_it_is_may_not_be_known(void **unused)
 {
 	says(STARTS " 11 cpu0 other " BEGIN " 30 cpu0 other " END " 60 cpu0 switch 7(blocked) 0\n",
 	     0, 60,
-	     "working 7 41 running; throttled 7 19 reclaims memory at a limit of its cgroup");
+	     "working 7 41 running; throttled 7 19 reclaims memory at a limit of its cgroup; which one is not known");
 }
 
 static void the_machine_has_too_little(void **unused)

@@ -156,7 +156,8 @@ static void whose_limit_it_is_may_not_be_known(void **unused)
 	says(REQUEST " 50 cpu0 work 5 blk_throtl_dispatch_work_fn\n"
 		     " 55 cpu0 issue vda 8 R\n"
 		     " 57 cpu0 workdone 5\n" COMPLETES,
-	     10, 70, "throttled 7 45 I/O limit of a cgroup; disk 7 15 vda read");
+	     10, 70,
+	     "throttled 7 45 I/O limit of a cgroup; which one is not known; disk 7 15 vda read");
 }
 
 static void other_work_holds_nothing_back(void **unused)
@@ -221,7 +222,7 @@ static void a_flush_is_held_back_too(void **unused)
 static void whose_limit_held_a_flush_back_may_not_be_known(void **unused)
 {
 	says(REQUEST " 50 cpu0 work 5 blk_throtl_dispatch_work_fn\n" FLUSHED, 10, 70,
-	     "throttled 7 45 I/O limit of a cgroup; disk 7 15 vda flush");
+	     "throttled 7 45 I/O limit of a cgroup; which one is not known; disk 7 15 vda flush");
 }
 
 static void a_flush_of_other_work_is_not_held_back(void **unused)
