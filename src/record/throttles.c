@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "accounts/proc.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "event/event.h"
@@ -58,9 +59,8 @@ static void make_quota(const struct raw_throttle *raw, const char *path, char *o
 static void real_time_setting(const char *name, char *out, size_t room)
 {
 	AUTO_FREE char *path = xasprintf("/proc/sys/kernel/%s", name);
-	AUTO_FILE FILE *file = fopen(path, "re");
 
-	if (!file || !fgets(out, (int)room, file))
+	if (delays_proc_read(path, out, room) <= 0)
 		snprintf(out, room, "not known");
 	out[strcspn(out, "\n")] = '\0';
 }
