@@ -19,7 +19,7 @@ typedef void throttles_take_fn(void *context, struct wire_name wire, const char 
 
 /*
  * NULL where the kernel does not take the program: nobody tells then. Each switch between threads is
- * looked at from the first quota on, as that costs all of them: 'quota' says whether there is one.
+ * looked at from the first quota, or real-time thread, on, as that costs all: 'quota' says whether there is one.
  * 'dispatch' as in names_start(), 'keep_bytes' as in names_keep(): the maps are smaller; 0 = a recording.
  * End it with throttles_stop().
  */
