@@ -101,12 +101,9 @@ static char *expect_add_process(struct state *state, char *text, const struct pr
 	return text;
 }
 
-/* Beside what was waited for it is told who has, or does, what could end that. */
-static void name_others(struct state *state, struct wait *wait, const struct others *others,
-			const char *what)
+static char *list_others(struct state *state, const struct others *others)
 {
-	char *text = xasprintf("%s%s%s: ", names_text(&state->tl->names, wait->object),
-			       wait->object ? "; " : "", what);
+	char *text = xstrdup("");
 
 	for (uint32_t i = 0; i < others->count && i < OTHERS_MAX; i++) {
 		text = expect_add_process(state, text, others->process[i]);
@@ -123,8 +120,22 @@ static void name_others(struct state *state, struct wait *wait, const struct oth
 		free(text);
 		text = longer;
 	}
+	return text;
+}
+
+/* Beside what was waited for it is told who has, or does, what could end that: once. */
+static void name_others(struct state *state, struct wait *wait, const struct others *others,
+			const char *what)
+{
+	AUTO_FREE char *list = list_others(state, others), *text = NULL;
+	const char *told = names_text(&state->tl->names, wait->object);
+	size_t told_len = strlen(told), len = strlen(list);
+
+	if (told_len > len + 2 && strcmp(told + told_len - len, list) == 0 &&
+	    strncmp(told + told_len - len - 2, ": ", 2) == 0)
+		return;
+	text = xasprintf("%s%s%s: %s", told, wait->object ? "; " : "", what, list);
 	wait->object = names_add(&state->tl->names, text, 4096);
-	free(text);
 }
 
 /* Who of 'others' it is, by the name of what they have. Where that is not known, they are named. */

@@ -702,6 +702,26 @@ static void of_several_that_were_seen_none_is_guessed(void **unused)
 	     "[futex 0x1000; could end it: main[7] of 2 threads, other[9]]");
 }
 
+/* A look at the sleeper found those that have the other end of what it reads as well. */
+static void who_could_end_it_is_told_once(void **unused)
+{
+	struct told *told = replayed("waits 30 7 read \"pipe:[5]\" 8 process writes_pipe\n"
+				     "waits 30 7 read \"pipe:[5]\" 9 process writes_pipe\n" PIPE
+				     "  2 cpu0 fdname 9 5 pipe:[5] pipe\n" READS
+				     " 40 cpu2 switch 0(runnable) 6:killer\n"
+				     " 40 cpu2 waking 7 cpu 0\n"
+				     " 40 cpu2 signal 15 7\n"
+				     " 42 cpu0 switch 0(runnable) 7\n"
+				     " 43 cpu0 leave read -512\n"
+				     " 44 cpu0 exit 7\n"
+				     " 45 cpu0 switch 7(dead) 0\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 40),
+			    "stuck 7 30 read: SIGTERM of killer[6] ended it "
+			    "[fd 3 = pipe:[5]; other end: writer[8], other[9]]");
+	told_free(told);
+}
+
 static void a_circle_is_told_as_one(void **unused)
 {
 	struct told *told = replayed(PIPE "  4 cpu1 enter read 4\n"
@@ -805,6 +825,7 @@ int main(void)
 		cmocka_unit_test(a_descriptor_that_has_no_name_has_that_which_was_seen),
 		cmocka_unit_test(what_was_seen_of_a_slice_is_so_of_the_next_one),
 		cmocka_unit_test(of_several_that_were_seen_none_is_guessed),
+		cmocka_unit_test(who_could_end_it_is_told_once),
 		cmocka_unit_test(a_circle_is_told_as_one),
 		cmocka_unit_test(who_was_awaited_before_a_signal_is_known),
 		cmocka_unit_test(a_signal_that_ends_a_process_ends_the_waits_of_all_its_threads),
