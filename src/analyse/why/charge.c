@@ -647,8 +647,8 @@ static bool charge_slice(struct charger *charger, const struct place *place, uin
 	below = place_below(charger, place, slot, &last.wait, &led);
 	if (!below.inferred)
 		below.inferred = why_reason_id(last.inferred);
-	charger->nodes[below.node].slices++;
-	if (place->depth == 0) {
+	charger->nodes[below.node].slices += !query_broken_off(charger->query, wait);
+	if (place->depth == 0 && !query_broken_off(charger->query, wait)) {
 		why->slice_count++;
 		why->slice_ns += in->end_ns - in->start_ns;
 	}

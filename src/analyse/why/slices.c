@@ -18,6 +18,9 @@
  *	  One look may take LOOK_ONCE_NS if the one before and the one after it do not: a machine that
  *	  is itself a guest is held up like that, which looks like work; a loop works each time.
  *
+ * A wait that the end of a child broke off is a slice, too, where the same call waits for the same again: bash reads on
+ * from a pipe when a job that has nothing to do with it ends. In between it may ask for the children that ended.
+ *
  * Who waits for several things by turns, for each with a limit, and only looks in between, waits for whichever comes
  * first: where all of them timed out for TURNS_LEAST rounds at least, the last slice may be of any of them.
  *
@@ -34,6 +37,7 @@
  * Sleeps are never joined to what ended the last one. Where nothing lies between them that could have looked at
  * anything but memory, they go together only to ask why_missed.c who changed that.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,10 +136,13 @@ static bool is_same(struct query *query, const struct wait *one, const struct wa
 	/* Which of several descriptors it was about is known, at best, of the wait that one of them ended. */
 	if (one->flags & other->flags & WAIT_MANY)
 		return wait_set(one) == wait_set(other);
-	if (one->fd != other->fd)
+	/* A call that opens has a descriptor where it went well. */
+	if (one->fd != other->fd && (!one->object || (one->fd >= 0 && other->fd >= 0)))
 		return false;
 	if (one->object == other->object)
 		return true;
+	if (one->fd != other->fd)
+		return false;
 	return query_futex(query, one, &a) && query_futex(query, other, &b) &&
 	       (a < b ? b - a : a - b) < FUTEX_NEAR;
 }
@@ -148,10 +155,34 @@ static bool is_on_the_way(struct query *query, const struct wait *wait)
 		       strlen("futex")) == 0;
 }
 
-static bool is_slice(struct query *query, const struct wait *wait)
+static bool is_timed(struct query *query, const struct wait *wait)
 {
 	return wait->woken_ns && (wait_timed_out(query, wait) || query_is_nap(query, wait) ||
 				  (wait->flags & WAIT_MANY && wait_ticks(query, wait)));
+}
+
+bool query_broken_off(struct query *query, const struct wait *wait)
+{
+	static const char for_children[] =
+		" wait4 waitid waitpid rt_sigsuspend rt_sigtimedwait sigsuspend pause ";
+
+	return wait->woken_ns && wait->waker.kind == ACTOR_THREAD &&
+	       wait->waker.signal == SIGCHLD && !(wait->flags & WAIT_MANY) &&
+	       word_kind(wait->in) == WORD_SYSCALL && !query_sleeps(query, wait) &&
+	       strncmp(timeline_name(query->tl, wait->object), "signalfd", 8) != 0 &&
+	       !asks_is_among(for_children, describe_in(query, wait));
+}
+
+static bool is_slice(struct query *query, const struct wait *wait)
+{
+	return is_timed(query, wait) || query_broken_off(query, wait);
+}
+
+/* What the handler of the signal calls, and how it returns. */
+static bool is_of_handler(struct query *query, const struct wait *wait, const char *call)
+{
+	return query_broken_off(query, wait) &&
+	       asks_is_among(" wait4 waitid waitpid rt_sigreturn ", call);
 }
 
 /* What it waits for by turns with what the slices are of. */
@@ -257,7 +288,7 @@ static bool is_turn(const struct looking *looking, const struct wait *wait)
 	uint64_t slice_ns = looking->slice.woken_ns - looking->slice.begin_ns;
 	uint64_t address;
 
-	if (!is_slice(query, wait) || query_sleeps(query, wait) ||
+	if (!is_timed(query, wait) || query_sleeps(query, wait) ||
 	    query_sleeps(query, &looking->slice) || wait->flags & WAIT_SERVER)
 		return false;
 	return ns >= slice_ns / TURN_PART && slice_ns >= ns / TURN_PART &&
@@ -478,7 +509,9 @@ static enum look look_at_end(struct looking *looking, uint32_t word, uint64_t en
 	}
 	looking->took |= looking->found_ns && asks_takes(looking->query, call);
 	return call_is(looking->query, call, CALL_LOOKS) || is_copy_closed(looking, call, word) ||
-			       is_file_read(looking, call, word)
+			       is_file_read(looking, call, word) ||
+			       is_of_handler(looking->query, &looking->slice,
+					     asks_name(looking->query, call))
 		       ? LOOK_ON
 		       : LOOK_OVER;
 }
@@ -615,7 +648,7 @@ static uint64_t before_ns(const struct looking *looking)
 	for (uint32_t i = 1; i <= BACK && i <= looking->index; i++) {
 		earlier.index = looking->index - i;
 		timeline_wait(looking->query->tl, looking->slot, earlier.index, &earlier.slice);
-		if (!is_slice(looking->query, &earlier.slice) ||
+		if (!is_timed(looking->query, &earlier.slice) ||
 		    !is_same(looking->query, &earlier.slice, &looking->slice))
 			continue;
 		(void)look_on(&earlier);
@@ -690,7 +723,8 @@ static struct slice_run find_run(struct query *query, uint32_t slot, uint32_t in
 		*turns_until = looking.turns_until;
 	run.is_reported = looking.has_reported;
 	run.last = looking.index;
-	run.is_missed = !run.is_joined && is_missed(&looking, &run.answer);
+	run.is_missed = !run.is_joined && is_timed(query, &looking.slice) &&
+			is_missed(&looking, &run.answer);
 	return run;
 }
 
@@ -750,7 +784,7 @@ bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct
 							  .call = describe_in(query, wait) });
 	if (run->is_joined)
 		index = run->last;
-	else if (!query_turn(query, slot, wait, &out_last->slot, &index))
+	else if (!is_timed(query, wait) || !query_turn(query, slot, wait, &out_last->slot, &index))
 		return false;
 	timeline_wait(query->tl, out_last->slot, index, &out_last->wait);
 	out_last->word = word_make(WORD_BLOCKED, index);
@@ -764,7 +798,7 @@ bool query_gone_on(struct query *query, uint32_t slot, uint32_t word, const stru
 {
 	const struct slice_run *run;
 
-	if (!is_slice(query, wait))
+	if (!is_timed(query, wait))
 		return false;
 	run = run_of(query, slot, word_arg(word), wait);
 	if (run->is_missed)

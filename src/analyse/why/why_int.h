@@ -229,11 +229,13 @@ bool call_is(struct query *query, uint32_t call,
 	     enum call_as as); /* why_calls.c; 'call' is a word */
 
 /*
- * why_slices.c: is the wait of a blocked interval, ended by its own time-out, a slice of a longer
- * one? Then *out_last is its last one.
+ * why_slices.c: is the wait of a blocked interval, ended by its own time-out or broken off, a slice of a
+ * longer one? Then *out_last is its last one.
  */
 bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
 		 struct last_slice *out_last);
+/* The same: did the end of a child, for which it does not wait, break it off? */
+bool query_broken_off(struct query *query, const struct wait *wait);
 /* The same, where what it waited for came unseen behind its last time-out: by whom, as inferred. */
 bool query_gone_on(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
 		   struct answer *out_answer);
