@@ -18,8 +18,8 @@
  *	  One look may take LOOK_ONCE_NS if the one before and the one after it do not: a machine that
  *	  is itself a guest is held up like that, which looks like work; a loop works each time.
  *
- * A wait that the end of a child broke off is a slice, too, where the same call waits for the same again: bash reads on
- * from a pipe when a job that has nothing to do with it ends. In between it may ask for the children that ended.
+ * A wait that a signal broke off is a slice, too, where the same call waits for the same again: bash reads on from a
+ * pipe when a job that has nothing to do with it ends. In between it may ask for children that ended.
  *
  * Who waits for several things by turns, for each with a limit, and only looks in between, waits for whichever comes
  * first: where all of them timed out for TURNS_LEAST rounds at least, the last slice may be of any of them.
@@ -37,7 +37,6 @@
  * Sleeps are never joined to what ended the last one. Where nothing lies between them that could have looked at
  * anything but memory, they go together only to ask why_missed.c who changed that.
  */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,6 +126,18 @@ bool query_futex(const struct query *query, const struct wait *wait, uint64_t *o
 	return *end == '\0' || *end == ','; /* and what it is */
 }
 
+/* "pipe:[5]", also of "pipe:[5]; other end: writer[9]": who else could end it is told of some waits alone. */
+static bool is_one_object(const struct query *query, const struct wait *one,
+			  const struct wait *other)
+{
+	const char *a = timeline_name(query->tl, one->object);
+	const char *b = timeline_name(query->tl, other->object);
+	size_t len = strcspn(a, ";");
+
+	return one->object == other->object ||
+	       (len && strcspn(b, ";") == len && strncmp(a, b, len) == 0);
+}
+
 static bool is_same(struct query *query, const struct wait *one, const struct wait *other)
 {
 	uint64_t a, b;
@@ -139,7 +150,7 @@ static bool is_same(struct query *query, const struct wait *one, const struct wa
 	/* A call that opens has a descriptor where it went well. */
 	if (one->fd != other->fd && (!one->object || (one->fd >= 0 && other->fd >= 0)))
 		return false;
-	if (one->object == other->object)
+	if (is_one_object(query, one, other))
 		return true;
 	if (one->fd != other->fd)
 		return false;
@@ -163,14 +174,14 @@ static bool is_timed(struct query *query, const struct wait *wait)
 
 bool query_broken_off(struct query *query, const struct wait *wait)
 {
-	static const char for_children[] =
+	static const char for_signals[] =
 		" wait4 waitid waitpid rt_sigsuspend rt_sigtimedwait sigsuspend pause ";
 
-	return wait->woken_ns && wait->waker.kind == ACTOR_THREAD &&
-	       wait->waker.signal == SIGCHLD && !(wait->flags & WAIT_MANY) &&
-	       word_kind(wait->in) == WORD_SYSCALL && !query_sleeps(query, wait) &&
+	return wait->woken_ns && wait->waker.kind == ACTOR_THREAD && wait->waker.signal &&
+	       !(wait->flags & WAIT_MANY) && word_kind(wait->in) == WORD_SYSCALL &&
+	       !query_sleeps(query, wait) &&
 	       strncmp(timeline_name(query->tl, wait->object), "signalfd", 8) != 0 &&
-	       !asks_is_among(for_children, describe_in(query, wait));
+	       !asks_is_among(for_signals, describe_in(query, wait));
 }
 
 static bool is_slice(struct query *query, const struct wait *wait)

@@ -234,7 +234,7 @@ bool call_is(struct query *query, uint32_t call,
  */
 bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
 		 struct last_slice *out_last);
-/* The same: did the end of a child, for which it does not wait, break it off? */
+/* The same: did a signal of another thread, for which it does not wait, break it off? */
 bool query_broken_off(struct query *query, const struct wait *wait);
 /* The same, where what it waited for came unseen behind its last time-out: by whom, as inferred. */
 bool query_gone_on(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,

@@ -1,4 +1,4 @@
-/* test_why_broken_off.c - waits that the end of a child breaks off, which are taken up again: slices.c. */
+/* test_why_broken_off.c - waits that signals break off, which are taken up again: slices.c. */
 #include "told.h"
 
 static uint64_t charged_ns(struct told *told, int32_t tid)
@@ -55,6 +55,40 @@ static void a_wait_that_the_end_of_a_child_breaks_off_goes_on(void **unused)
 	told_free(told);
 }
 
+/* Any other signal does the same. */
+static void a_signal_that_is_handled_changes_nothing(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R reader\n"
+				     "thread 8 8 1 R ticker\n"
+				     "thread 9 9 1 R writer\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 8\n"
+				     "  0 cpu2 switch 0(runnable) 9\n"
+				     "  1 cpu0 fdname 7 3 pipe:[5] pipe\n"
+				     "  1 cpu0 fdname 8 4 pipe:[5] pipe\n"
+				     "  1 cpu0 fdname 9 4 pipe:[5] pipe\n"
+				     "  5 cpu0 enter read 3\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 1990 cpu1 enter kill 7 10\n"
+				     " 2000 cpu1 waking 7 cpu 0\n"
+				     " 2000 cpu1 signal 10 7\n"
+				     " 2001 cpu1 leave kill 0\n"
+				     " 2010 cpu0 switch 0(runnable) 7\n"
+				     " 2011 cpu0 leave read -512\n"
+				     " 2014 cpu0 enter rt_sigreturn\n"
+				     " 2015 cpu0 leave rt_sigreturn 0\n"
+				     " 2016 cpu0 enter read 3\n"
+				     " 2020 cpu0 switch 7(blocked) 0\n"
+				     " 5000 cpu2 enter write 4\n"
+				     " 5010 cpu2 waking 7 cpu 0\n"
+				     " 5020 cpu0 switch 0(runnable) 7\n"
+				     " 5030 cpu0 leave read 1\n");
+
+	assert_int_equal(charged_ns(told, 8), 0);
+	assert_int_equal(charged_ns(told, 9), 4980);
+	told_free(told);
+}
+
 /* bash opens a named pipe again; the call has a descriptor only where it goes well. */
 static void a_call_that_opens_is_taken_up_again(void **unused)
 {
@@ -90,6 +124,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wait_that_the_end_of_a_child_breaks_off_goes_on),
+		cmocka_unit_test(a_signal_that_is_handled_changes_nothing),
 		cmocka_unit_test(a_call_that_opens_is_taken_up_again),
 	};
 
