@@ -116,9 +116,9 @@ struct raw_control {
 	__u32 ended;	     /* nothing is recorded any more */
 	__u64 root_mount;    /* where the recorder's own "/" is: paths end there */
 	__u64 root_dentry;
-	__u64 lost;	/* records that found no room */
-	__u64 naps;	/* looks at which a thread below the recorder slept for a time */
-	__u64 quotas;	/* looks at which a thread was a real-time one, or its cgroup had a CPU quota */
+	__u64 lost;   /* records that found no room */
+	__u64 naps;   /* looks at which a thread below the recorder slept for a time */
+	__u64 quotas; /* looks at which a thread was a real-time one, or its cgroup had a CPU quota */
 	__u64 asked_ns; /* when somebody asked last for a path in vain, slept, and asked again */
 	__u64 begun_ns; /* CLOCK_MONOTONIC: the recording begins; 0 = not yet */
 	__u8 calls[RAW_NR_MAX]; /* enum raw_call of each system call number */
