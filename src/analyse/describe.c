@@ -400,9 +400,9 @@ bool wait_gave_up(const struct wait *wait)
 	return wait->waker.signal && (wait->flags & flags) == flags && !(wait->flags & WAIT_ASKED);
 }
 
-enum why_class wait_class(struct query *query, const struct wait *wait)
+enum why_class wait_class(struct query *query, uint32_t slot, const struct wait *wait)
 {
-	if (wait->flags & WAIT_SERVER)
+	if (wait->flags & WAIT_SERVER || wait_idle(query, slot, wait))
 		return WHY_IDLE;
 	if (own_timer_ended(wait) && !wait_gave_up(wait))
 		return WHY_ASKED;

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/sorting.h"
 #include "base/search.h"
+#include "event/idle_table.h"
 
 #define TEXT_MAX 16384
 
@@ -480,6 +481,27 @@ static int compare_futexes(const void *a, const void *b)
 	return x->stack > y->stack ? -1 : x->stack < y->stack;
 }
 
+/* It waits for anybody. Go's own functions wait for its scheduler, too, which the table knows. */
+static bool is_plain(const struct stack_frame *frame)
+{
+	if (frame->is_script)
+		return false;
+	return is_waiting_module(frame->module) ||
+	       begins_with_one(frame->module, language_modules, ARRAY_LEN(language_modules)) ||
+	       is_c_function(frame, NULL) ||
+	       (is_language_function(frame->function) &&
+		strncmp(frame->function, "runtime", strlen("runtime")) != 0);
+}
+
+static void stacks_find_idle(struct stacks *stacks)
+{
+	struct idle_table *table = stacks->stack_count ? idle_table_known() : NULL;
+
+	if (table)
+		idle_table_mark(table, stacks, is_plain);
+	idle_table_free(table);
+}
+
 void stacks_finish(struct stacks *stacks)
 {
 	if (stacks->futex_count)
@@ -491,6 +513,7 @@ void stacks_finish(struct stacks *stacks)
 		qsort(stacks->samples, stacks->sample_count, sizeof(*stacks->samples),
 		      compare_samples);
 	stacks_find_places(stacks);
+	stacks_find_idle(stacks);
 }
 
 size_t stacks_unnamed(const struct stacks *stacks)

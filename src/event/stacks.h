@@ -31,6 +31,15 @@ struct stack_frame {
 	bool is_in_file; /* 'offset' counts bytes of the file: its address there is not known */
 };
 
+/* What a thread of a known program waits for with a stack: see idle_table.h. */
+enum stack_idle {
+	STACK_NOT_IDLE, /* or it is not known */
+	STACK_IDLE,	/* for work */
+	STACK_LAUNCHED, /* for the end of the thread that it has the program run in */
+	STACK_PARKED, /* its runtime has no work for any thread: what the program waits for shows elsewhere */
+	STACK_POLLS, /* the same, and looks after descriptors and timers for all of them meanwhile */
+};
+
 /* Frames innermost first: those of the kernel, then the user's. */
 struct stack {
 	uint32_t first; /* a run in stacks.frame_ids */
@@ -49,6 +58,7 @@ struct stack {
 	uint32_t
 		alike; /* the first stack whose place is in the same function; itself without one */
 	uint32_t alike_leaf; /* the same of its innermost frame, or its script's */
+	uint8_t idle;	     /* enum stack_idle */
 };
 
 #define FRAME_NONE UINT32_MAX

@@ -144,4 +144,7 @@ void why_text_lines(FILE *out, const struct why *results, size_t count,
 void why_json(FILE *out, const struct why *results, size_t count, const struct facts *facts,
 	      const struct stuck *stuck);
 
+/* Was it idle for another reason than that it waited for work, which the root has? */
+bool why_words_is_parked(const struct why_root *root);
+
 #endif

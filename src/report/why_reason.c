@@ -57,6 +57,8 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_REPORTED] =
 		"%C() was called again each time, with only output written in between",
 	[WHY_REASON_GAVE_UP] = "it was killed as the limit of the wait had run out",
+	[WHY_REASON_LAUNCHED] = "the program runs in another thread",
+	[WHY_REASON_PARKED] = "the scheduler in the program had nothing to run",
 	[WHY_REASON_SUCCEEDED] = "%C()%K%O %F until %X %B",
 	[WHY_REASON_CHANGED] = "%C()%K%O found nothing new until %X %B",
 	[WHY_REASON_CHANGED_MAPPED] =

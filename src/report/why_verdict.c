@@ -49,7 +49,10 @@ static void verdict_add_row(struct table *table, const struct page *page,
 }
 
 /* How a kind is called where many roots are told as one. */
-static const char *const kind_words[WHY_KIND_COUNT] = {
+#define KIND_FOR_WORK WHY_KIND_COUNT
+#define KINDS	      (WHY_KIND_COUNT + 1)
+
+static const char *const kind_words[KINDS] = {
 	[WHY_WORKING] = "own work",
 	[WHY_CPU_QUEUE] = "waiting for a CPU",
 	[WHY_PREEMPTED] = "preempted",
@@ -66,22 +69,31 @@ static const char *const kind_words[WHY_KIND_COUNT] = {
 	[WHY_UNKNOWN] = "unknown",
 	[WHY_GRACE] = "RCU grace periods",
 	[WHY_THROTTLED] = "throttled",
+	[KIND_FOR_WORK] = "waiting for work",
 };
+
+static size_t kind_of(const struct why_root *root)
+{
+	bool for_work = root->kind == WHY_STUCK && root->class == WHY_IDLE &&
+			(!root->why || why_words_is_parked(root));
+
+	return for_work ? KIND_FOR_WORK : (size_t)root->kind;
+}
 
 /* "locks 9.6 %, sleeping 3.6 %": the kinds that make 0.1 % or more, largest first. */
 static char *kinds_text(const struct why_rows *rows, const struct shares *shares, size_t first)
 {
-	uint64_t permille[WHY_KIND_COUNT] = { 0 };
+	uint64_t permille[KINDS] = { 0 };
 	struct words words;
 	const char *gap = "";
 
 	for (size_t i = first; i < rows->count; i++)
-		permille[rows->at[i].sum.kind] += shares->permille[i];
+		permille[kind_of(&rows->at[i].sum)] += shares->permille[i];
 	words_begin(&words);
-	for (size_t round = 0; round < WHY_KIND_COUNT; round++) {
+	for (size_t round = 0; round < KINDS; round++) {
 		size_t most = 0;
 
-		for (size_t kind = 1; kind < WHY_KIND_COUNT; kind++) {
+		for (size_t kind = 1; kind < KINDS; kind++) {
 			if (permille[kind] > permille[most])
 				most = kind;
 		}

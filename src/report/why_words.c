@@ -206,6 +206,12 @@ static void put_timer(FILE *out, const struct why *why, const struct why_row *ro
 	}
 }
 
+bool why_words_is_parked(const struct why_root *root)
+{
+	return root->why && (root->why->kind == WHY_REASON_PARKED ||
+			     root->why->kind == WHY_REASON_LAUNCHED);
+}
+
 /* What it waited for did not come: said with what happened instead. */
 static void put_stuck(FILE *out, const struct why *why, const struct why_row *row)
 {
@@ -215,8 +221,11 @@ static void put_stuck(FILE *out, const struct why *why, const struct why_row *ro
 		why_words_put_who(out, row);
 		fputc(' ', out);
 	}
-	if (row->sum.class == WHY_IDLE && !row->sum.why) {
-		fputs("idle, waiting for work: ", out);
+	if (why_words_is_parked(&row->sum) || (row->sum.class == WHY_IDLE && !row->sum.why)) {
+		if (why_words_is_parked(&row->sum))
+			fprintf(out, "idle, as %s: ", reason);
+		else
+			fputs("idle, waiting for work: ", out);
 		put_row_in(out, row);
 		return;
 	}
@@ -290,8 +299,11 @@ static void why_words_put_counts(FILE *out, const struct why_root *root)
 /* The target's own wait was no hold-up: say so. That of a time-out of its own is told there. */
 static void put_class(FILE *out, const struct why *why, const struct why_row *row)
 {
-	if (row->sum.class == WHY_IDLE)
+	if (row->sum.class == WHY_IDLE &&
+	    (row->sum.kind != WHY_STUCK || (row->sum.why && !why_words_is_parked(&row->sum))))
 		fputs("; idle, waiting for work", out);
+	else if (row->sum.class == WHY_IDLE)
+		return;
 	else if (row->sum.class == WHY_ASKED && row->sum.timed_out && !is_target_row(why, row) &&
 		 !why_words_is_of_process(why, row))
 		fputs("; until its own time-out", out);

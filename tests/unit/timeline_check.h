@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyse/why/fold.h"
 #include "analyse/why/why.h"
 #include "base/mem.h"
 #include "timeline/timeline.h"
@@ -339,6 +340,11 @@ static inline const char *waits_fault(const struct why *why, char *text)
 	return NULL;
 }
 
+static inline int root_rank(const struct why_root *root, uint64_t all_ns)
+{
+	return why_rank(root->class, root->ns, all_ns);
+}
+
 /* Every nanosecond of the window is charged once, by each way of adding up. */
 static inline const char *why_fault(const struct why *why, char *text)
 {
@@ -346,8 +352,13 @@ static inline const char *why_fault(const struct why *why, char *text)
 	const char *wrong;
 
 	for (size_t i = 0; i < why->root_count; i++) {
+		int rank = root_rank(&why->roots[i], window), before;
+
 		roots += why->roots[i].ns;
-		if (i && why->roots[i].ns > why->roots[i - 1].ns)
+		before = i ? root_rank(&why->roots[i - 1], window) : 0;
+		if (rank < before)
+			return fault(text, "root %zu belongs before the one before", i);
+		if (i && rank == before && why->roots[i].ns > why->roots[i - 1].ns)
 			return fault(text, "root %zu is larger than the one before", i);
 	}
 	if (roots != window)

@@ -33,7 +33,7 @@ static void fill_wait(struct query *query, uint32_t slot, struct states_span *sp
 		.in_call = word_is_call(query, wait.in),
 		.object = describe_object(query, slot, &wait),
 		.stack = why_keep(query->why, xstrdup(timeline_name(query->tl, wait.stack))),
-		.class = wait_class(query, &wait),
+		.class = wait_class(query, slot, &wait),
 		.waker = wait_waker(query, slot, word, &wait),
 		.woken_by = why_thread(query, ended ? wait.waker.slot : SLOT_NONE),
 		.waker_name = ended ? describe_actor(query, &wait.waker) : "",

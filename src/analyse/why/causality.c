@@ -171,6 +171,7 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 	struct why *why = query->why;
 	const struct wait *wait = query_wait(query, slot, in->word, &(struct wait){ 0 });
 	struct last_slice last = { 0 };
+	bool is_idle = wait_idle(query, slot, wait);
 	bool is_slice = query_slice(query, slot, in->word, wait, &last);
 	const struct wait *end = is_slice ? &last.wait : wait;
 	struct answer answer = { .slot = SLOT_NONE };
@@ -190,7 +191,9 @@ static void add_wait(struct explainer *explainer, uint32_t slot, int32_t parent,
 		.in_call = word_is_call(query, wait->in),
 		.object = describe_object(query, slot, wait),
 		.stack = why_keep(why, xstrdup(timeline_name(query->tl, wait->stack))),
-		.class = is_answered ? WHY_HELD_UP : wait_class(query, end),
+		.class = is_idle       ? WHY_IDLE
+			 : is_answered ? WHY_HELD_UP
+				       : wait_class(query, is_slice ? last.slot : slot, end),
 		.waker = wait_waker(query, slot, in->word, wait),
 		.woken_by = why_thread(query, wait->woken_ns ? wait->waker.slot : SLOT_NONE),
 		.waker_name = wait->woken_ns ? describe_packet(query, wait) : "",

@@ -11,6 +11,7 @@
  *	blocked, by RCU       to X and the grace period, see why_helper.c
  *	blocked, by hardware  to the timer, the disk, the network, the IPI
  *	blocked, for a lock   charge(O, the span): for as long as the program told that O had it
+ *	blocked, for work     to X, where its stack tells that: see event/idle_table.h
  *	blocked, in slices    as the last slice, for what that was ended by: see why_slices.c
  *	asleep, as it asked   charge(W, the span): W changed what it asked for, see why_asks.c
  *	blocked, stopped      to the stop, or to the freezer of its cgroup
@@ -41,22 +42,9 @@
 
 #define ACTED_NS     1000000u /* that an act, and the end of the sleep before it, may seem apart */
 #define CHARGE_DEPTH 100
-#define KEPT_OFF_MAX 16 /* threads without a CPU that are told apart */
 
 static void charge(struct charger *charger, const struct place *place, uint32_t slot,
 		   uint64_t start_ns, uint64_t end_ns);
-
-static uint32_t add_unknown(struct charger *charger, const struct place *place, uint32_t slot,
-			    enum why_reason_kind why, uint64_t ns)
-{
-	return charge_add(charger, place,
-			  (struct root){
-				  .kind = WHY_UNKNOWN,
-				  .slot = slot,
-				  .reason = charge_reason(charger, why),
-			  },
-			  ns);
-}
 
 /* The disk that the thread is at work for, as far as that is why it counts; else 0. */
 static uint32_t served_by(const struct place *place, uint32_t slot)
@@ -114,82 +102,6 @@ static void charge_working(struct charger *charger, const struct place *place, u
 	code_span(charger->query, slot, in);
 }
 
-static void charge_irq(struct charger *charger, const struct place *place,
-		       const struct tl_interval *in)
-{
-	(void)charge_add(charger, place,
-			 (struct root){
-				 .kind = word_kind(in->word) == WORD_SOFTIRQ ? WHY_SOFTIRQ
-									     : WHY_IRQ,
-				 .slot = SLOT_NONE,
-				 .what = charge_word_text(charger, in->word),
-			 },
-			 in->end_ns - in->start_ns);
-}
-
-/* Who had no CPU meanwhile; from some number on it is nobody in particular. */
-static void add_kept_off(struct root *root, uint32_t slot, uint64_t ns)
-{
-	bool known = root->part_count < KEPT_OFF_MAX;
-
-	for (size_t i = 0; i < root->part_count && !known; i++)
-		known = root->parts[i].id == slot;
-	charge_part(root, known ? slot : SLOT_NONE, ns);
-}
-
-/* The CPU was idle: held back, for a reason, or about to take the thread. */
-static struct root idle_root(struct charger *charger, uint32_t slot, const struct tl_interval *in)
-{
-	const struct why_reason *reason = query_idle(charger->query, slot, in);
-
-	return (struct root){
-		.kind = WHY_CPU_QUEUE,
-		.slot = SLOT_NONE,
-		.what = reason ? 0 : charge_what(charger, "wake-up of an idle CPU"),
-		.reason = why_reason_id(reason),
-	};
-}
-
-/* Runnable without a CPU: whoever had it. */
-static void charge_queue(struct charger *charger, const struct place *place, uint32_t slot,
-			 const struct tl_interval *in)
-{
-	const struct timeline *tl = charger->query->tl;
-	bool preempted = word_kind(in->word) == WORD_PREEMPTED;
-	uint32_t cpu = word_arg(in->word);
-	struct root idle = { .kind = WHY_KIND_COUNT };
-	struct tl_iter iter;
-	struct tl_interval ran;
-
-	if (cpu >= tl->cpu_count) {
-		(void)add_unknown(charger, place, slot, WHY_REASON_CPU_UNKNOWN,
-				  in->end_ns - in->start_ns);
-		return;
-	}
-	tl_iter_begin(&iter, tl, tl->cpus[cpu], in->start_ns, in->end_ns);
-	while (tl_iter_next(&iter, &ran)) {
-		struct root root = { .kind = preempted ? WHY_PREEMPTED : WHY_CPU_QUEUE,
-				     .slot = ran.word };
-		uint32_t index;
-
-		if (ran.word >= tl->thread_count || ran.word == slot) {
-			root = (struct root){ .kind = WHY_CPU_QUEUE, .slot = SLOT_NONE };
-			root.what = charge_what(charger, "CPU queue");
-		} else if (tl->threads[ran.word]->tid == 0) {
-			if (idle.kind == WHY_KIND_COUNT)
-				idle = idle_root(charger, slot, in);
-			root = idle;
-		} else {
-			root.what = charge_what(charger, "ran instead");
-		}
-		index = charge_add(charger, place, root, ran.end_ns - ran.start_ns);
-		if (root.slot != SLOT_NONE)
-			code_work(charger->query, &charger->roots[index], root.slot, &ran);
-		if (place->depth > 0)
-			add_kept_off(&charger->roots[index], slot, ran.end_ns - ran.start_ns);
-	}
-}
-
 static void root_in(struct charger *charger, struct root *root, const struct wait *wait)
 {
 	root->what = charge_text(charger, describe_in(charger->query, wait));
@@ -216,15 +128,25 @@ static uint32_t charge_hardware(struct charger *charger, const struct place *pla
 	struct query *query = charger->query;
 	struct root root = { .kind = kind_of[wait->waker.kind], .slot = slot };
 	uint64_t ns = in->end_ns - in->start_ns;
+	struct place own = *place;
+	const struct place *at = place;
 	uint32_t index;
 
 	if (root.kind == WHY_UNKNOWN)
-		return add_unknown(charger, place, slot, WHY_REASON_WAKEUP_UNRECORDED, ns);
+		return charge_unknown(charger, place, slot, WHY_REASON_WAKEUP_UNRECORDED, ns);
 	/* A sleep is told by what was asked for; the rest by what the hardware was. */
 	root.timed_out = root.kind == WHY_TIMER && wait_timed_out(query, wait);
 	root.what_data = root.timed_out ? 0 : why_reason_id(query_packet(query, wait));
 	if (root.timed_out)
 		root.reason = why_reason_id(query_unanswered(query, slot, wait));
+	/* Those that it seemed to wait for had waited for it, up to its own time-out. */
+	if (root.timed_out && slot == query->slot && place->depth > 1 &&
+	    place->class == WHY_HELD_UP && !query->opts->classes) {
+		own.class = WHY_ASKED;
+		at = &own;
+		query->why->held_up_ns -= ns;
+		query->why->asked_ns += ns;
+	}
 	if (root.kind == WHY_TIMER && root.what_data)
 		root.kind = WHY_NETWORK;
 	if (root.timed_out || (root.kind == WHY_TIMER && (wait->flags & WAIT_TIMED_OUT)))
@@ -233,7 +155,7 @@ static uint32_t charge_hardware(struct charger *charger, const struct place *pla
 		root.what = charge_text(charger, describe_packet(query, wait));
 	if (root.kind == WHY_NETWORK || root.kind == WHY_TIMER)
 		root_for(charger, &root, slot, wait);
-	index = charge_add(charger, place, root, ns);
+	index = charge_add(charger, at, root, ns);
 	code_sleep(query, &charger->roots[index], slot, wait, ns);
 	if (root.kind == WHY_DISK) {
 		const char *object = describe_object(query, slot, wait);
@@ -259,7 +181,7 @@ static void charge_open(struct charger *charger, const struct place *place, uint
 		root.reason = wait->woken_ns ? why_reason_id(instead) : 0;
 	} else {
 		if (!instead) {
-			(void)add_unknown(charger, place, slot, WHY_REASON_OPEN, ns);
+			(void)charge_unknown(charger, place, slot, WHY_REASON_OPEN, ns);
 			return;
 		}
 		root.kind = WHY_STUCK;
@@ -438,7 +360,7 @@ static struct place place_below(struct charger *charger, const struct place *pla
 	struct node *node;
 
 	if (place->depth == 0)
-		below.class = wait_class(charger->query, wait);
+		below.class = wait_class(charger->query, slot, wait);
 	below.node = led->inferred ? hop_of_nap(charger, place, slot, wait, led)
 				   : charge_hop(charger, place, slot, wait, led);
 	below.depth = place->depth + 1;
@@ -561,8 +483,8 @@ static void charge_ended(struct charger *charger, const struct place *place, uin
 		charge_device(charger, place, slot, wait, in);
 	} else if (place->depth > CHARGE_DEPTH) {
 		query->why->depth_limit_hits++;
-		(void)add_unknown(charger, place, slot, WHY_REASON_TOO_DEEP,
-				  in->end_ns - in->start_ns);
+		(void)charge_unknown(charger, place, slot, WHY_REASON_TOO_DEEP,
+				     in->end_ns - in->start_ns);
 	} else if (wait->waker.kind == ACTOR_NETWORK && wait->origin.time_ns) {
 		charge_sent(charger, place, slot, wait, in);
 	} else {
@@ -779,6 +701,30 @@ static bool charge_throttled(struct charger *charger, const struct place *place,
 	return true;
 }
 
+/* It had nothing to do: who gave it work, or that its time was up, is not what held it up. */
+static bool charge_idle(struct charger *charger, const struct place *place, uint32_t slot,
+			const struct wait *wait, const struct tl_interval *in)
+{
+	const struct led led = { .owner = SLOT_NONE };
+	struct query *query = charger->query;
+	struct root root = { .kind = WHY_STUCK, .slot = slot };
+	enum stack_idle idle = STACK_NOT_IDLE;
+	struct place below;
+
+	if (place->depth == 0 && !query->opts->classes)
+		idle = wait_idle(query, slot, wait);
+	if (!idle)
+		return false;
+	if (idle == STACK_PARKED)
+		root.reason = charge_reason(charger, WHY_REASON_PARKED);
+	if (idle == STACK_LAUNCHED)
+		root.reason = charge_reason(charger, WHY_REASON_LAUNCHED);
+	below = place_below(charger, place, slot, wait, &led);
+	root_in(charger, &root, wait);
+	(void)charge_add(charger, &below, root, in->end_ns - in->start_ns);
+	return true;
+}
+
 static void charge_wait(struct charger *charger, const struct place *place, uint32_t slot,
 			const struct wait *wait, const struct tl_interval *in)
 {
@@ -791,7 +737,8 @@ static void charge_wait(struct charger *charger, const struct place *place, uint
 		charge_lock(charger, place, slot, wait, in, &lock);
 		return;
 	}
-	if (charge_stopped(charger, place, slot, wait, in) ||
+	if (charge_idle(charger, place, slot, wait, in) ||
+	    charge_stopped(charger, place, slot, wait, in) ||
 	    charge_throttled(charger, place, slot, wait, in) ||
 	    charge_slice(charger, place, slot, wait, in) ||
 	    charge_answer(charger, place, slot, wait, in))
@@ -826,10 +773,10 @@ static void charge_absent(struct charger *charger, const struct place *place, ui
 	    tl->threads[thread->parent]->tid != 0 && below.depth <= CHARGE_DEPTH)
 		charge(charger, &below, thread->parent, in->start_ns, in->end_ns);
 	else
-		(void)add_unknown(charger, place, slot,
-				  in->start_ns >= thread->death_ns ? WHY_REASON_HAD_ENDED
-								   : WHY_REASON_NOT_YET_THERE,
-				  in->end_ns - in->start_ns);
+		(void)charge_unknown(charger, place, slot,
+				     in->start_ns >= thread->death_ns ? WHY_REASON_HAD_ENDED
+								      : WHY_REASON_NOT_YET_THERE,
+				     in->end_ns - in->start_ns);
 }
 
 static void charge_interval(struct charger *charger, const struct place *place, uint32_t slot,

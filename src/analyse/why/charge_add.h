@@ -84,6 +84,8 @@ struct place {
 	uint64_t acted_ns; /* what led here is what the thread did then; 0 = it is another thing */
 };
 
+#define KEPT_OFF_MAX 16 /* threads without a CPU, and clients, that are told apart */
+
 uint32_t charge_text(struct charger *charger, const char *text);
 /* The same for a text that is a constant. */
 uint32_t charge_what(struct charger *charger, const char *text);
@@ -100,5 +102,12 @@ uint32_t charge_hop(struct charger *charger, const struct place *place, uint32_t
 void charge_note_holder(struct charger *charger, struct node *node, const struct wait *wait);
 /* The text of a state word; there are few of them, and they come again and again. */
 uint32_t charge_word_text(struct charger *charger, uint32_t word);
+
+/* charge_cpu.c: nothing tells, for that reason; interrupts and softirqs; runnable without a CPU. */
+uint32_t charge_unknown(struct charger *charger, const struct place *place, uint32_t slot,
+			enum why_reason_kind why, uint64_t ns);
+void charge_irq(struct charger *charger, const struct place *place, const struct tl_interval *in);
+void charge_queue(struct charger *charger, const struct place *place, uint32_t slot,
+		  const struct tl_interval *in);
 
 #endif

@@ -138,7 +138,6 @@ struct code_list {
 };
 
 void code_add(const struct code_list *list, uint32_t place, uint32_t stack, uint64_t ns);
-uint32_t code_of_wait(const struct query *query, uint32_t slot, const struct wait *wait);
 void code_root(const struct query *query, struct root *root, uint32_t stack,
 	       uint64_t ns); /* of the target's wait */
 void code_node(const struct query *query, struct node *node, uint32_t slot,

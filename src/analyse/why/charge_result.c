@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/why/charge_int.h"
+#include "analyse/why/fold.h"
 #include "analyse/why/why_int.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -200,6 +201,7 @@ static void publish_roots(const struct charged *charged)
 	}
 	why->root_count = charged->root_count;
 	qsort(why->roots, why->root_count, sizeof(*why->roots), compare_roots);
+	why_roots_rank(why->roots, why->root_count);
 }
 
 static bool is_asked_for(const struct charged *charged, const struct root *root)
@@ -211,23 +213,39 @@ static bool is_asked_for(const struct charged *charged, const struct root *root)
 	return of && root->kind == of->kind && root->class == of->class && tid == of->who.tid;
 }
 
-/* The root whose chain is told: that asked for, or the largest that is not the target's own work. */
-static uint32_t chain_root(const struct charged *charged)
+/* The largest that is not the target's own work, of those that 'may' allows; UINT32_MAX = there is none. */
+static uint32_t largest_root(const struct charged *charged,
+			     bool (*may)(const struct charged *charged, const struct root *root))
 {
 	uint32_t best = UINT32_MAX;
-	bool best_asked = false;
 
 	for (uint32_t i = 0; i < charged->root_count; i++) {
 		const struct root *root = &charged->roots[i];
-		bool asked = is_asked_for(charged, root);
 
-		if (root->kind == WHY_WORKING || (best_asked && !asked))
-			continue;
-		if (best == UINT32_MAX || asked != best_asked || root->ns > charged->roots[best].ns)
+		if (root->kind != WHY_WORKING && (!may || may(charged, root)) &&
+		    (best == UINT32_MAX || root->ns > charged->roots[best].ns))
 			best = i;
-		best_asked = asked;
 	}
 	return best;
+}
+
+static bool outranks_idle(const struct charged *charged, const struct root *root)
+{
+	return why_outranks_idle(root->class, root->ns, charged->query->why->class_ns);
+}
+
+/* The root whose chain is told: that asked for, or the largest; a wait for work only where nothing else tells more. */
+static uint32_t chain_root(const struct charged *charged)
+{
+	uint32_t best = largest_root(charged, is_asked_for), held;
+
+	if (best != UINT32_MAX)
+		return best;
+	best = largest_root(charged, NULL);
+	if (best == UINT32_MAX || charged->roots[best].class != WHY_IDLE)
+		return best;
+	held = largest_root(charged, outranks_idle);
+	return held == UINT32_MAX ? best : held;
 }
 
 static uint32_t widest_node(const struct charged *charged, uint32_t root)

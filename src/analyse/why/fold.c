@@ -15,6 +15,7 @@
 /* So many are told as one: few workers, each with what it worked at, say more. */
 #define TOLD_AS_ONE	3
 #define TOLD_AS_ONE_FEW 8
+#define RANKED_PARTS	50 /* what is of less than one in so many parts comes behind waits for work */
 
 /* A root while it is sorted. */
 struct item {
@@ -36,6 +37,42 @@ struct folding {
 bool why_kind_works(enum why_kind kind)
 {
 	return kind == WHY_WORKING || kind == WHY_LOCK || kind == WHY_OTHER_THREAD;
+}
+
+int why_rank(enum why_class class, uint64_t ns, uint64_t all_ns)
+{
+	if (ns < all_ns / RANKED_PARTS)
+		return 2;
+	return class == WHY_IDLE;
+}
+
+bool why_outranks_idle(enum why_class class, uint64_t ns, uint64_t all_ns)
+{
+	return class != WHY_RUNS && why_rank(class, ns, all_ns) == 0;
+}
+
+static int rank_of(const struct why_root *root, uint64_t all_ns)
+{
+	return why_rank(root->class, root->ns, all_ns);
+}
+
+void why_roots_rank(struct why_root *roots, size_t count)
+{
+	struct why_root *ranked = xcalloc(count + 1, sizeof(*ranked));
+	uint64_t all_ns = 0;
+	size_t put = 0;
+
+	for (size_t i = 0; i < count; i++)
+		all_ns += roots[i].ns;
+	for (int rank = 0; rank <= 2; rank++) {
+		for (size_t i = 0; i < count; i++) {
+			if (rank_of(&roots[i], all_ns) == rank)
+				ranked[put++] = roots[i];
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		roots[i] = ranked[i];
+	free(ranked);
 }
 
 static bool is_about_cpu(enum why_kind kind)
@@ -153,6 +190,24 @@ static int by_time(const void *a, const void *b)
 		return x->sum.ns > y->sum.ns ? -1 : 1;
 	/* Its first root: no two rows have the same. */
 	return x->first_root < y->first_root ? -1 : x->first_root > y->first_root;
+}
+
+static void rank_rows(struct why_rows *rows)
+{
+	struct why_row *ranked = xcalloc(rows->count + 1, sizeof(*ranked));
+	uint64_t all_ns = 0;
+	size_t put = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		all_ns += rows->at[i].sum.ns;
+	for (int rank = 0; rank <= 2; rank++) {
+		for (size_t i = 0; i < rows->count; i++) {
+			if (rank_of(&rows->at[i].sum, all_ns) == rank)
+				ranked[put++] = rows->at[i];
+		}
+	}
+	free(rows->at);
+	rows->at = ranked;
 }
 
 static void add_polls(struct why_polls *sum, const struct why_polls *polls)
@@ -281,6 +336,8 @@ static size_t least_of(const struct folding *folding, const struct why_root *roo
 
 	if (why_kind_works(root->kind))
 		return TOLD_AS_ONE_FEW;
+	if (root->class == WHY_IDLE)
+		return TOLD_AS_ONE;
 	return is_about_cpu(root->kind) || crowded ? TOLD_AS_ONE : TOLD_AS_ONE_FEW;
 }
 
@@ -369,6 +426,7 @@ void why_fold(const struct why *why, size_t fit, struct why_rows *out_rows)
 	}
 	free(folding.items);
 	qsort(rows.at, rows.count, sizeof(*rows.at), by_time);
+	rank_rows(&rows);
 	*out_rows = rows;
 }
 

@@ -18,6 +18,7 @@
 struct adding {
 	struct why *parts; /* owned; one for each thread that lived in its window */
 	uint32_t *sources; /* owned; index of its part, for each */
+	bool *is_apart;	   /* owned; the same */
 	size_t count;
 	struct why *sum;
 	size_t root_cap;
@@ -134,6 +135,13 @@ static const char *const runtime_threads[] = {
 	"bio_close_file",
 	"bio_lazy_free",
 	"jemalloc_bg_thd",
+	/* memcached */
+	"mc-assocmaint",
+	"mc-idletimeout",
+	"mc-itemcrawler",
+	"mc-log",
+	"mc-lrumaint",
+	"mc-slabmaint",
 };
 
 bool why_serves_runtime(const char *comm)
@@ -215,6 +223,14 @@ static struct why_root apart_root(struct adding *adding, const struct why *part)
 	};
 
 	longest_wait(part, &root);
+	for (size_t i = 0; i < part->root_count && root.class == WHY_IDLE && !root.why; i++) {
+		const struct why_root *own = &part->roots[i];
+
+		/* Idle, and for another reason than that it waited for work. */
+		if (own->class == WHY_IDLE && own->why && own->ns * 2 >= part->idle_ns &&
+		    (own->why->kind == WHY_REASON_PARKED || own->why->kind == WHY_REASON_LAUNCHED))
+			root.why = own->why;
+	}
 	for (size_t i = 0; i < part->root_count && root.class != WHY_IDLE; i++) {
 		if (is_vain(&part->roots[i], part) || is_sleep(&part->roots[i], part)) {
 			root = part->roots[i];
@@ -333,6 +349,7 @@ static void join_causes(struct why *sum)
 	sum->root_count = count;
 	if (count)
 		qsort(sum->roots, count, sizeof(*sum->roots), by_time);
+	why_roots_rank(sum->roots, count);
 }
 
 static void add_roots(struct adding *adding, struct why *part)
@@ -418,7 +435,7 @@ static void find_differing(struct adding *adding, struct why_process *process)
 	for (size_t i = 0; i < adding->count && rows.count; i++) {
 		const struct why *part = &adding->parts[i];
 
-		if (!part->root_count || (process->apart_count && only_waited(part)) ||
+		if (!part->root_count || adding->is_apart[i] ||
 		    is_same_part(&part->roots[0], &rows.at[0].sum, sum->target.tgid))
 			continue;
 		process->differs[process->differs_count++] = (struct why_differs){
@@ -431,22 +448,44 @@ static void find_differing(struct adding *adding, struct why_process *process)
 	why_rows_fini(&rows);
 }
 
+/* It waited for work, most of all, or its runtime's. */
+static bool only_idled(const struct why *why)
+{
+	return why->idle_ns * 2 >= why->end_ns - why->start_ns || is_runtimes(why);
+}
+
+/* Who is told apart: those that only waited; where that are all of them, those that idled, and so on. Returns how many. */
+static size_t find_apart(struct adding *adding)
+{
+	static bool (*const kinds[])(const struct why *) = { only_waited, only_idled, is_runtimes };
+	size_t apart = 0;
+
+	for (size_t kind = 0; kind < ARRAY_LEN(kinds); kind++) {
+		apart = 0;
+		for (size_t i = 0; i < adding->count; i++) {
+			adding->is_apart[i] = kinds[kind](&adding->parts[i]);
+			apart += adding->is_apart[i];
+		}
+		if (apart < adding->count)
+			return apart;
+	}
+	for (size_t i = 0; i < adding->count; i++)
+		adding->is_apart[i] = false;
+	return 0;
+}
+
 static void add_parts(struct adding *adding, struct why_process *process)
 {
 	struct why *sum = adding->sum;
-	size_t apart = 0;
+	size_t apart = find_apart(adding);
 
-	for (size_t i = 0; i < adding->count; i++)
-		apart += only_waited(&adding->parts[i]);
-	if (apart == adding->count)
-		apart = 0;
 	process->threads = adding->count;
 	process->added = adding->count - apart;
 	process->apart = xcalloc(apart + 1, sizeof(*process->apart));
 	for (size_t i = 0; i < adding->count; i++) {
 		struct why *part = &adding->parts[i];
 
-		if (apart && only_waited(part)) {
+		if (adding->is_apart[i]) {
 			process->apart_ns += part->end_ns - part->start_ns;
 			process->apart[process->apart_count++] = apart_root(adding, part);
 		} else {
@@ -469,14 +508,23 @@ static uint64_t time_of(const struct why *part, const struct why_root *cause)
 	return cause ? ns : part->working_ns;
 }
 
-/* The largest hold-up of the process; NULL = all of it was work. */
+/* The largest hold-up of the process, as of a thread the chain's: see charge_result.c. NULL = all of it was work. */
 static const struct why_root *largest_cause(const struct why *sum)
 {
+	const struct why_root *largest = NULL, *held = NULL;
+
 	for (size_t i = 0; i < sum->root_count; i++) {
-		if (sum->roots[i].kind != WHY_WORKING)
-			return &sum->roots[i];
+		const struct why_root *root = &sum->roots[i];
+
+		if (root->kind == WHY_WORKING)
+			continue;
+		if (!largest || root->ns > largest->ns)
+			largest = root;
+		if (why_outranks_idle(root->class, root->ns, sum->class_ns) &&
+		    (!held || root->ns > held->ns))
+			held = root;
 	}
-	return NULL;
+	return held && largest->class == WHY_IDLE ? held : largest;
 }
 
 /* The part whose chain is told: of the largest hold-up it has most; the main thread has nearly so much. */
@@ -514,6 +562,7 @@ static struct why_opts opts_of(const struct why_opts *opts, const struct timelin
 	one.end_ns = part->end_ns;
 	one.want_waits &= want_all;
 	one.want_paths &= want_all;
+	one.of_process = true;
 	/* Who stands in for it before its birth is another thread of the process, or none of it. */
 	if (one.start_ns && one.start_ns < thread->birth_ns)
 		one.start_ns = thread->birth_ns;
@@ -526,6 +575,7 @@ static void explain_parts(struct adding *adding, const struct timeline *tl,
 {
 	adding->parts = xcalloc(count + 1, sizeof(*adding->parts));
 	adding->sources = xcalloc(count + 1, sizeof(*adding->sources));
+	adding->is_apart = xcalloc(count + 1, sizeof(*adding->is_apart));
 	for (size_t i = 0; i < count; i++) {
 		const struct tl_thread *thread = tl->threads[parts[i].slot];
 		struct why_opts one = opts_of(opts, tl, &parts[i], false);
@@ -578,6 +628,7 @@ int why_process_run(const struct timeline *timeline, const struct facts *facts,
 		told = adding.count ? &parts[adding.sources[0]]
 				    : main_part(parts, count, main_slot);
 		one = opts_of(&looking, timeline, told, true);
+		one.of_process = false;
 		one.start_ns = told->start_ns; /* an ancestor may stand in */
 		rc = why_run(timeline, facts, &one, &sum, err);
 	}
@@ -587,6 +638,7 @@ int why_process_run(const struct timeline *timeline, const struct facts *facts,
 		why_fini(&adding.parts[i]);
 	free(adding.parts);
 	free(adding.sources);
+	free(adding.is_apart);
 	if (rc < 0)
 		why_fini(&sum);
 	else

@@ -6,7 +6,7 @@
  * worked meanwhile is a cause like any other. Threads that did nothing but wait for work, sleep
  * for a time, or wait for what never came (but not in a circle), and those with which a runtime serves itself (compilers, garbage
  * collectors) as long as they do next to nothing, are told apart, for a hundred of them would hide what the others did. Where all
- * of them waited so, all are added up. Threads whose largest part is another one than that of the sum
+ * of them waited so, only those are that waited for work; where that are all, those of the runtime; else none. Threads whose largest part is another one than that of the sum
  * are named with it, for the sum hides them.
  */
 #ifndef ANALYSE_WHY_PROCESS_H

@@ -54,6 +54,8 @@ const char *why_reason_name(enum why_reason_kind kind)
 		[WHY_REASON_REPORTED] = "only_output_between",
 		[WHY_REASON_UNANSWERED] = "unanswered",
 		[WHY_REASON_GAVE_UP] = "gave_up",
+		[WHY_REASON_PARKED] = "nothing_to_run",
+		[WHY_REASON_LAUNCHED] = "runs_in_another_thread",
 		[WHY_REASON_SUCCEEDED] = "call_succeeded",
 		[WHY_REASON_CHANGED] = "content_changed",
 		[WHY_REASON_CHANGED_MAPPED] = "mapped_content_changed",

@@ -89,6 +89,8 @@ enum why_reason_kind {
 	WHY_REASON_REPORTED,	 /* (call) was called again each time, with output in between */
 	WHY_REASON_UNANSWERED,	 /* (who, did, call) had been asked, and did not answer in time */
 	WHY_REASON_GAVE_UP,	 /* it was killed as the limit of the wait had run out */
+	WHY_REASON_LAUNCHED,	 /* the program runs in a thread that this one has made for it */
+	WHY_REASON_PARKED,	 /* a scheduler in the program had nothing to run */
 
 	/* What it did, where that is no name. */
 	WHY_REASON_SHARE,  /* (name, part_ns of whole_ns, inner: the next one) of its work */

@@ -48,6 +48,7 @@ struct wait_memo {
 	uint32_t line; /* number + 1; 0 = empty */
 	uint8_t class; /* enum why_class */
 	bool signal_by_timer;
+	bool is_idle; /* as its stack tells */
 };
 
 struct summary {
@@ -122,13 +123,15 @@ static const struct wait_memo *line_of_wait(struct summary *summary, uint32_t sl
 		wait->woken_ns && wait->waker.kind == ACTOR_TIMER && wait->waker.signal;
 	struct wait_memo *memo = &summary->wait_memo[(hash * 0x9e3779b1u) >> 24];
 	struct query *query = summary->query;
+	bool is_idle = wait_idle(query, slot, wait);
 	const struct stack_futex *futex = wait_named_futex(query, slot, wait);
 	const char *object;
 	uint32_t line;
 
 	if (memo->line && memo->in == wait->in && memo->object == wait->object &&
 	    memo->futex == futex && memo->fd == wait->fd &&
-	    memo->flags == (wait->flags & telling) && memo->signal_by_timer == signal_by_timer)
+	    memo->flags == (wait->flags & telling) && memo->signal_by_timer == signal_by_timer &&
+	    memo->is_idle == is_idle)
 		return memo;
 	object = describe_object(query, slot, wait);
 	line = line_of(summary, 2, describe_in(query, wait));
@@ -141,8 +144,9 @@ static const struct wait_memo *line_of_wait(struct summary *summary, uint32_t sl
 				    .flags = wait->flags & telling,
 				    .fd = wait->fd,
 				    .signal_by_timer = signal_by_timer,
+				    .is_idle = is_idle,
 				    .line = line + 1,
-				    .class = (uint8_t)wait_class(query, wait) };
+				    .class = (uint8_t)wait_class(query, slot, wait) };
 	return memo;
 }
 
@@ -203,14 +207,17 @@ static void add_class(struct why *why, enum why_class class, uint64_t ns)
 
 /* Blocked time by class, as the verdict has it. */
 static void add_blocked(struct query *query, uint32_t slot, const struct tl_interval *in,
-			const struct wait *wait, enum why_class class)
+			const struct wait *wait, const struct wait_memo *memo)
 {
+	enum why_class class = (enum why_class)memo->class;
 	uint64_t answered_ns = 0;
 	struct answer answer;
 	struct last_slice last;
 
-	if (query_slice(query, slot, in->word, wait, &last))
-		class = wait_class(query, &last.wait);
+	if (memo->is_idle)
+		class = WHY_IDLE;
+	else if (query_slice(query, slot, in->word, wait, &last))
+		class = wait_class(query, last.slot, &last.wait);
 	else if (query_answer(query, slot, in->word, wait, &answer) &&
 		 answer.time_ns > in->start_ns)
 		answered_ns =
@@ -236,7 +243,7 @@ static void add_interval(struct summary *summary, uint32_t slot, const struct tl
 		const struct wait_memo *memo = line_of_wait(summary, slot, wait);
 
 		instance.line = memo->line - 1;
-		add_blocked(query, slot, in, wait, (enum why_class)memo->class);
+		add_blocked(query, slot, in, wait, memo);
 	} else {
 		instance.line = line_of_word(summary, in->word);
 	}

@@ -146,6 +146,7 @@ static void split_sums(struct query *query)
 	living.slices = NULL;
 	living.sets = NULL;
 	living.asks = NULL;
+	living.idle = NULL;
 	summarise_window(&living);
 	why->before = (struct why_before){
 		.working_ns = why->working_ns - own.working_ns,
@@ -158,6 +159,7 @@ static void split_sums(struct query *query)
 	free(living.fact_of);
 	slice_runs_free(living.slices);
 	shared_sets_free(living.sets);
+	idle_objects_free(living.idle);
 	asks_runs_free(living.asks);
 	why_fini(&own);
 }
@@ -216,6 +218,7 @@ int why_run(const struct timeline *timeline, const struct facts *facts, const st
 	free(query.fact_of);
 	slice_runs_free(query.slices);
 	shared_sets_free(query.sets);
+	idle_objects_free(query.idle);
 	asks_runs_free(query.asks);
 	why.repairs = timeline->repairs;
 	why.repairs_exact = timeline->repairs_exact;

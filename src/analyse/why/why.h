@@ -407,7 +407,7 @@ struct why {
 	uint64_t class_ns;    /* time of the window in them; without: all of it */
 	uint64_t class_count; /* waits, or spans */
 
-	struct why_root *roots; /* largest first; add up to class_ns */
+	struct why_root *roots; /* largest first, but as why_rank() has it; add up to class_ns */
 	size_t root_count;
 	struct why_hop *chain; /* of the largest root that is not the target's own work */
 	size_t chain_count;
@@ -460,6 +460,7 @@ struct why_opts {
 	uint32_t depth;	   /* bound of the recursion in waits[]; 0 = default */
 	uint64_t min_ns;   /* waits shorter than this are cut from waits[] */
 	bool want_waits;   /* fill waits[] */
+	bool of_process;   /* so are all other threads of its process */
 	bool want_paths;   /* fill paths[] and steps[]: all of the verdict's chains */
 	/* Fill the roots' spans[]; those with gaps of at most so much between them are joined. 0 = not. */
 	uint64_t spans_ns;

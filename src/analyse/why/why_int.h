@@ -36,6 +36,7 @@
 #include "analyse/locks/lock_owner.h"
 #include "analyse/why/reason.h"
 #include "analyse/why/why.h"
+#include "event/stacks.h"
 #include "timeline/timeline.h"
 
 struct facts;
@@ -55,6 +56,7 @@ struct query {
 	uint32_t *fact_of;	   /* owned; see fact_of.h; NULL = nobody asked yet */
 	struct slice_runs *slices; /* owned; of why_slices.c; NULL = nobody asked yet */
 	struct shared_sets *sets;  /* owned; of why_pollers.c; NULL = nobody asked yet */
+	struct idle_objects *idle; /* owned; of wait_idle.c; NULL = nobody asked yet */
 	struct asks_runs *asks;	   /* owned; of why_asks.c; NULL = nobody asked yet */
 	uint64_t stop_looks;	   /* of stuck.c, at threads for the signal of another one */
 };
@@ -113,7 +115,10 @@ bool wait_timed_out(struct query *query, const struct wait *wait); /* but was fo
 bool wait_ticks(struct query *query, const struct wait *wait); /* a timerfd of its own ended it */
 /* A signal took it out of a call that asks for a lock, and it is known who had that: it did not come. */
 bool wait_gave_up(const struct wait *wait);
-enum why_class wait_class(struct query *query, const struct wait *wait);
+/* That the thread of a known program waits for work, or for what else, as its stack tells. STACK_POLLS is STACK_PARKED here. */
+enum stack_idle wait_idle(struct query *query, uint32_t slot, const struct wait *wait);
+void idle_objects_free(struct idle_objects *objects); /* NULL is fine */
+enum why_class wait_class(struct query *query, uint32_t slot, const struct wait *wait);
 /* 'word' is of its interval. Is it there at the end of the recording? Else nothing tells what ended it. */
 bool wait_lasts(const struct query *query, uint32_t slot, uint32_t word, const struct wait *wait);
 enum why_waker wait_waker(const struct query *query, uint32_t slot, uint32_t word,
@@ -344,6 +349,9 @@ const char *query_told_wait(struct query *query, uint32_t slot, const struct wai
 const char *query_told_waker(struct query *query, const struct wait *wait);
 const char *query_told_work(struct query *query, uint32_t slot, const struct tl_interval *in,
 			    uint64_t *out_ns);
+
+/* charge_code.c: in which code the thread was then: a stack, or STACK_NONE. */
+uint32_t code_of_wait(const struct query *query, uint32_t slot, const struct wait *wait);
 
 /* charge.c: fills roots, chain. */
 void charge_window(struct query *query);

@@ -707,6 +707,45 @@ static void sleeping_idling_and_being_held_up_are_told_apart(void **unused)
 	told_free(told);
 }
 
+/*
+ * 7 times out, has 8 do something, and waits on; 8 tells it when it has done that. Up to its time-out 8 had waited
+ * for 7, and could not have ended its wait.
+ */
+static void who_had_who_ends_the_wait_wait_for_it_waited_until_its_own_time_out(void **unused)
+{
+	struct told *told = replayed("0us cpu0 switch 0(runnable) 7\n"
+				     "0us cpu1 switch 0(runnable) 8\n"
+				     "1us cpu1 enter futex 8192 128\n"
+				     "2us cpu1 switch 8(blocked) 0\n"
+				     "3us cpu0 enter futex 4096 128\n"
+				     "4us cpu0 switch 7(blocked) 0\n"
+				     "100004us cpu0 vector local_timer\n"
+				     "100004us cpu0 hrtimer hrtimer_wakeup\n"
+				     "100004us cpu0 waking 7 cpu 0\n"
+				     "100004us cpu0 hrtimerdone\n"
+				     "100004us cpu0 vectorexit local_timer\n"
+				     "100004us cpu0 switch 0(runnable) 7\n"
+				     "100005us cpu0 leave futex -110\n"
+				     "100006us cpu0 enter futex 8192 129\n"
+				     "100007us cpu0 waking 8 cpu 1\n"
+				     "100007us cpu1 switch 0(runnable) 8\n"
+				     "100008us cpu0 leave futex 1\n"
+				     "100009us cpu0 enter futex 4096 128\n"
+				     "100010us cpu0 switch 7(blocked) 0\n"
+				     "110010us cpu1 waking 7 cpu 0\n"
+				     "110010us cpu0 switch 0(runnable) 7\n"
+				     "110011us cpu0 leave futex 0\n"
+				     "110012us cpu0 switch 7(blocked) 0\n");
+
+	(void)explained(told, 7, 0, 0);
+	assert_int_equal(told->why.roots[0].kind, WHY_TIMER);
+	assert_int_equal(told->why.roots[0].who.tid, 7);
+	assert_int_equal(told->why.roots[0].class, WHY_ASKED);
+	assert_int_equal(told->why.asked_ns, 100000000);
+	assert_int_equal(told->why.held_up_ns, 10000000);
+	told_free(told);
+}
+
 /* -------------------------------------------------------------------- windows */
 
 static void a_window_cuts_what_is_charged(void **unused)
@@ -803,6 +842,8 @@ int main(void)
 		cmocka_unit_test(who_had_no_cpu_is_named_where_it_is_one),
 		cmocka_unit_test(what_was_lost_is_unknown_with_the_reason),
 		cmocka_unit_test(sleeping_idling_and_being_held_up_are_told_apart),
+		cmocka_unit_test(
+			who_had_who_ends_the_wait_wait_for_it_waited_until_its_own_time_out),
 		cmocka_unit_test(a_window_cuts_what_is_charged),
 		cmocka_unit_test(an_empty_window_is_an_error),
 		cmocka_unit_test(a_long_chain_is_followed_to_its_end),

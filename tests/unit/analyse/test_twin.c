@@ -136,6 +136,7 @@ static void compare_verdicts(const struct twin *twin, struct told *told, int32_t
 static void compare_rows(const struct why *why, size_t fit, uint64_t seed)
 {
 	uint64_t rows_ns = 0, kinds_ns = 0, threads_max = 0, members = 0;
+	uint64_t all_ns = why->end_ns - why->start_ns;
 	AUTO_FREE bool *seen = xcalloc(why->root_count + 1, sizeof(*seen));
 	struct why_rows rows;
 
@@ -154,7 +155,11 @@ static void compare_rows(const struct why *why, size_t fit, uint64_t seed)
 			assert_int_equal(why->roots[root].class, row->sum.class);
 		}
 		assert_int_equal(ns, row->sum.ns);
-		assert_true(i == 0 || rows.at[i - 1].sum.ns >= ns);
+		assert_true(
+			i == 0 ||
+			root_rank(&rows.at[i - 1].sum, all_ns) < root_rank(&row->sum, all_ns) ||
+			(root_rank(&rows.at[i - 1].sum, all_ns) == root_rank(&row->sum, all_ns) &&
+			 rows.at[i - 1].sum.ns >= ns));
 		rows_ns += ns;
 		threads_max = row->threads > threads_max ? row->threads : threads_max;
 	}

@@ -5,6 +5,7 @@
 #include "analyse/why/process.h"
 #include "analyse/why/worst.h"
 #include "base/mem.h"
+#include "event/stacks.h"
 #include "random_trace.h"
 
 #define SEEDS 300
@@ -193,6 +194,135 @@ static void a_thread_that_differs_is_named_with_its_part(void **unused)
 	told_free(told);
 }
 
+/* Waits of 'tid' from 'begin_ns' to 'end_ns' in stacks of the functions, innermost first, of prog. */
+static void add_wait_in(struct told *told, const char *module, const char *function, int32_t tid,
+			uint64_t begin_ns, uint64_t end_ns)
+{
+	struct stacks *stacks = told->trace->facts.stacks;
+	uint32_t frame;
+
+	if (!stacks)
+		stacks = told->trace->facts.stacks = xcalloc(1, sizeof(*stacks));
+	frame = (uint32_t)stacks->frame_count;
+	stacks_add_frame(stacks, &(struct stack_frame){ .function = function,
+							.module = module,
+							.offset = 0x1000 + frame });
+	assert_true(stacks_add_stack(stacks, &frame, 1, NULL));
+	stacks_add_wait(stacks, &(struct stack_wait){ .tid = tid,
+						      .stack = frame,
+						      .begin_ns = begin_ns,
+						      .end_ns = end_ns,
+						      .slept_ns = end_ns - begin_ns });
+	stacks_finish(stacks);
+}
+
+/* 8 waits for work, which 7 gives it; 9 waits for 7. */
+static const char a_worker[] = "thread 7 7 1 R mariadbd\n"
+			       "thread 8 7 1 R mariadbd\n"
+			       "thread 9 7 1 R mariadbd\n"
+			       "  0 cpu0 switch 0(runnable) 7\n"
+			       "  0 cpu1 switch 0(runnable) 8\n"
+			       "  1 cpu1 enter futex 4096 0\n"
+			       "  1 cpu1 switch 8(blocked) 9\n"
+			       " 10 cpu1 enter futex 8192 0\n"
+			       " 10 cpu1 switch 9(blocked) 0\n"
+			       " 40 cpu0 waking 9\n"
+			       " 40 cpu1 switch 0(runnable) 9\n"
+			       " 90 cpu0 waking 8\n"
+			       " 90 cpu1 switch 9(blocked) 8\n"
+			       "100 cpu0 switch 7(runnable) 0\n"
+			       "100 cpu1 switch 8(runnable) 0\n";
+
+static void who_waits_for_work_is_not_held_up_by_who_gives_it(void **unused)
+{
+	struct told *told = replayed(a_worker);
+	struct why why;
+
+	add_wait_in(told, "mariadbd", "handle_manager", 8, 1, 90);
+	why = process_of(told, 7, 0, 100);
+	assert_int_equal(why.idle_ns, 89);
+	assert_int_equal(why.held_up_ns, 40);
+	assert_string_equal(text_of(told, &why),
+			    "working 7 100; working 9 59; other_thread 7 30; working 8 11; "
+			    "stuck 9 10; stuck 8 89; cpu_queue 8 1");
+	assert_int_equal(why.roots[5].class, WHY_IDLE);
+	why_fini(&why);
+	told_free(told);
+}
+
+static void without_a_stack_who_waits_for_work_is_held_up_as_all_are(void **unused)
+{
+	struct told *told = replayed(a_worker);
+	struct why why = process_of(told, 7, 0, 100);
+
+	assert_int_equal(why.idle_ns, 0);
+	why_fini(&why);
+	told_free(told);
+}
+
+/* 8 waits at the same word from 10 to 40 and from 50 to 60, at another one from 70 to 80; 7 ends all of it. */
+static uint64_t idle_with_stacks(bool other)
+{
+	static const char text[] = "thread 7 7 1 R mariadbd\nthread 8 7 1 R mariadbd\n"
+				   "  0 cpu0 switch 0(runnable) 7\n"
+				   "  0 cpu1 switch 0(runnable) 8\n"
+				   " 10 cpu1 enter futex 4096 0\n 10 cpu1 switch 8(blocked) 0\n"
+				   " 40 cpu0 waking 8\n 40 cpu1 switch 0(runnable) 8\n"
+				   " 41 cpu1 leave futex 0\n"
+				   " 50 cpu1 enter futex 4096 0\n 50 cpu1 switch 8(blocked) 0\n"
+				   " 60 cpu0 waking 8\n 60 cpu1 switch 0(runnable) 8\n"
+				   " 61 cpu1 leave futex 0\n"
+				   " 70 cpu1 enter futex 8192 0\n 70 cpu1 switch 8(blocked) 0\n"
+				   " 80 cpu0 waking 8\n 80 cpu1 switch 0(runnable) 8\n"
+				   " 81 cpu1 leave futex 0\n"
+				   " 90 cpu1 enter futex 4096 0\n 90 cpu1 switch 8(blocked) 0\n"
+				   " 95 cpu0 waking 8\n 95 cpu1 switch 0(runnable) 8\n"
+				   " 96 cpu1 leave futex 0\n"
+				   "100 cpu0 switch 7(runnable) 0\n"
+				   "100 cpu1 switch 8(runnable) 0\n";
+	struct told *told = replayed(text);
+	uint64_t idle_ns;
+
+	add_wait_in(told, "mariadbd", "handle_manager", 8, 10, 40);
+	if (other)
+		add_wait_in(told, "mariadbd", "lock_wait", 8, 90, 95);
+	(void)why_of(told, &(struct why_opts){ .slot = slot_of(told, 8) });
+	idle_ns = told->why.idle_ns;
+	told_free(told);
+	return idle_ns;
+}
+
+static void a_wait_without_a_stack_is_for_work_where_all_others_at_its_word_are(void **unused)
+{
+	assert_int_equal(idle_with_stacks(false), 30 + 10 + 5);
+	assert_int_equal(idle_with_stacks(true), 30); /* the word is of something else, too */
+}
+
+/* 7 and 8 are Go's: 7 has nothing to run until 8 says so, which works. */
+static void a_scheduler_has_nothing_to_run_only_where_all_threads_are_asked_about(void **unused)
+{
+	static const char text[] = "thread 7 7 1 R prog\nthread 8 7 1 R prog\n"
+				   "  0 cpu0 switch 0(runnable) 7\n"
+				   "  0 cpu1 switch 0(runnable) 8\n"
+				   " 10 cpu0 enter futex 4096 0\n"
+				   " 10 cpu0 switch 7(blocked) 0\n"
+				   " 60 cpu1 waking 7\n"
+				   " 60 cpu0 switch 0(runnable) 7\n"
+				   "100 cpu0 switch 7(runnable) 0\n"
+				   "100 cpu1 switch 8(runnable) 0\n";
+	struct told *told = replayed(text);
+	struct why why;
+
+	add_wait_in(told, "prog", "runtime.findRunnable", 7, 10, 60);
+	(void)why_of(told, &(struct why_opts){ .slot = slot_of(told, 7) });
+	assert_int_equal(told->why.idle_ns, 0);
+	assert_int_equal(told->why.held_up_ns, 50);
+	why = process_of(told, 7, 0, 100);
+	assert_int_equal(why.idle_ns, 50);
+	why_fini(&why);
+	told_free(told);
+}
+
 static void one_thread_is_answered_as_it_was(void **unused)
 {
 	struct told *told = replayed("thread 7 7 1 R prog\n"
@@ -286,6 +416,12 @@ int main(void)
 			a_thread_with_which_a_runtime_serves_itself_is_apart_while_it_does_next_to_nothing),
 		cmocka_unit_test(the_worst_moment_is_when_it_was_held_up),
 		cmocka_unit_test(a_thread_that_differs_is_named_with_its_part),
+		cmocka_unit_test(who_waits_for_work_is_not_held_up_by_who_gives_it),
+		cmocka_unit_test(
+			a_wait_without_a_stack_is_for_work_where_all_others_at_its_word_are),
+		cmocka_unit_test(without_a_stack_who_waits_for_work_is_held_up_as_all_are),
+		cmocka_unit_test(
+			a_scheduler_has_nothing_to_run_only_where_all_threads_are_asked_about),
 		cmocka_unit_test(one_thread_is_answered_as_it_was),
 		cmocka_unit_test(on_random_traces_the_sums_are_those_of_the_threads),
 	};

@@ -1,0 +1,93 @@
+/*
+ * charge_cpu.c - time in which a thread could run, and an interrupt or another thread did: charged to these.
+ */
+#include "analyse/why/charge_add.h"
+#include "analyse/why/why_int.h"
+#include "base/names.h"
+
+uint32_t charge_unknown(struct charger *charger, const struct place *place, uint32_t slot,
+			enum why_reason_kind why, uint64_t ns)
+{
+	return charge_add(charger, place,
+			  (struct root){
+				  .kind = WHY_UNKNOWN,
+				  .slot = slot,
+				  .reason = charge_reason(charger, why),
+			  },
+			  ns);
+}
+
+void charge_irq(struct charger *charger, const struct place *place, const struct tl_interval *in)
+{
+	(void)charge_add(charger, place,
+			 (struct root){
+				 .kind = word_kind(in->word) == WORD_SOFTIRQ ? WHY_SOFTIRQ
+									     : WHY_IRQ,
+				 .slot = SLOT_NONE,
+				 .what = charge_word_text(charger, in->word),
+			 },
+			 in->end_ns - in->start_ns);
+}
+
+/* Who had no CPU meanwhile; from some number on it is nobody in particular. */
+static void add_kept_off(struct root *root, uint32_t slot, uint64_t ns)
+{
+	bool known = root->part_count < KEPT_OFF_MAX;
+
+	for (size_t i = 0; i < root->part_count && !known; i++)
+		known = root->parts[i].id == slot;
+	charge_part(root, known ? slot : SLOT_NONE, ns);
+}
+
+/* The CPU was idle: held back, for a reason, or about to take the thread. */
+static struct root idle_root(struct charger *charger, uint32_t slot, const struct tl_interval *in)
+{
+	const struct why_reason *reason = query_idle(charger->query, slot, in);
+
+	return (struct root){
+		.kind = WHY_CPU_QUEUE,
+		.slot = SLOT_NONE,
+		.what = reason ? 0 : charge_what(charger, "wake-up of an idle CPU"),
+		.reason = why_reason_id(reason),
+	};
+}
+
+/* Runnable without a CPU: whoever had it. */
+void charge_queue(struct charger *charger, const struct place *place, uint32_t slot,
+		  const struct tl_interval *in)
+{
+	const struct timeline *tl = charger->query->tl;
+	bool preempted = word_kind(in->word) == WORD_PREEMPTED;
+	uint32_t cpu = word_arg(in->word);
+	struct root idle = { .kind = WHY_KIND_COUNT };
+	struct tl_iter iter;
+	struct tl_interval ran;
+
+	if (cpu >= tl->cpu_count) {
+		(void)charge_unknown(charger, place, slot, WHY_REASON_CPU_UNKNOWN,
+				     in->end_ns - in->start_ns);
+		return;
+	}
+	tl_iter_begin(&iter, tl, tl->cpus[cpu], in->start_ns, in->end_ns);
+	while (tl_iter_next(&iter, &ran)) {
+		struct root root = { .kind = preempted ? WHY_PREEMPTED : WHY_CPU_QUEUE,
+				     .slot = ran.word };
+		uint32_t index;
+
+		if (ran.word >= tl->thread_count || ran.word == slot) {
+			root = (struct root){ .kind = WHY_CPU_QUEUE, .slot = SLOT_NONE };
+			root.what = charge_what(charger, "CPU queue");
+		} else if (tl->threads[ran.word]->tid == 0) {
+			if (idle.kind == WHY_KIND_COUNT)
+				idle = idle_root(charger, slot, in);
+			root = idle;
+		} else {
+			root.what = charge_what(charger, "ran instead");
+		}
+		index = charge_add(charger, place, root, ran.end_ns - ran.start_ns);
+		if (root.slot != SLOT_NONE)
+			code_work(charger->query, &charger->roots[index], root.slot, &ran);
+		if (place->depth > 0)
+			add_kept_off(&charger->roots[index], slot, ran.end_ns - ran.start_ns);
+	}
+}
