@@ -67,11 +67,12 @@ static int refuse(const char *text, struct err *err)
 			return err_set(err, -EINVAL, "--on needs %s, got \"%s\"", forms[i].form,
 				       safe);
 	}
-	return err_set(err, -EINVAL,
-		       "--on needs a trigger such as psi:io>10%%/1s, psi:cpu@/web.slice>50%%/2s, "
-		       "D>500ms, runnable:nginx>100ms, runq>8/2s, oom, event:oom:mark_victim or "
-		       "probe:/usr/bin/x:work, got \"%s\"",
-		       safe);
+	return err_set(
+		err, -EINVAL,
+		"--on needs a trigger such as psi:io>10%%/1s, psi:cpu@/web.slice>50%%/2s, "
+		"D>500ms, runnable:nginx>100ms, runq>8/2s, oom, unit:nginx, event:oom:mark_victim or "
+		"probe:/usr/bin/x:work, got \"%s\"",
+		safe);
 }
 
 /* "10%/1s" */
