@@ -304,6 +304,7 @@ const struct command cmd_flight = {
 		"  probe:/usr/bin/x:work    a function of a program begins; work%return: ends\n"
 		"  usdt:/usr/bin/x:a:b      a USDT point of a program is passed\n"
 		"  model:/etc/x.yaml        a model is violated, as holdup watch finds it\n"
+		"  unit:nginx, unit:web@*   a unit of systemd fails; unit: any\n"
 		"\n"
 		"A recorder that was killed leaves its rings in the kernel: the next \"start\" saves\n"
 		"these as a snapshot.\n"

@@ -39,6 +39,7 @@
 #include "record/flight_event.h"
 #include "record/flight_on.h"
 #include "record/flight_pair.h"
+#include "record/flight_unit.h"
 #include "record/share.h"
 #include "report/flight.h"
 
@@ -49,6 +50,7 @@
 #define WAITING_MOST   16		    /* snapshots that wait to be explained */
 #define BESIDE_BYTES   (UINT64_C(16) << 20) /* of a snapshot, beside its rings */
 #define PROGRAMS_PART  8   /* of --disk: one snapshot may have so many of programs' own events */
+#define UNITS_TURN     16  /* messages of units that are taken at once */
 #define EVENT_TEXT     300 /* of the line that tells of an event */
 #define RIGHTS                                                        \
 	(GUARD_CAP(CAP_SYS_PTRACE) | GUARD_CAP(CAP_DAC_READ_SEARCH) | \
@@ -59,6 +61,7 @@ struct waiting {
 	struct flight_row row; /* owned strings */
 	const struct flight_on *on;
 	int32_t tid;
+	bool is_process; /* all threads of it */
 	uint64_t from_ns, to_ns;
 };
 
@@ -70,6 +73,7 @@ struct running {
 	const char *events; /* a view */
 	struct flight_looks looks;
 	struct flight_models models;
+	struct flight_units units;
 	struct flight_on *fired; /* its wait has not ended yet; NULL = none */
 	struct flight_seen seen; /* that wait */
 	char *place;		 /* owned; where in the kernel; NULL = not known */
@@ -143,7 +147,8 @@ static int explain_start(struct running *run, const struct waiting *one, struct 
 	AUTO_FREE char *report = xasprintf("%s" FLIGHT_REPORT, one->row.name);
 	AUTO_CLOSE int fd = openat(run->dir_fd, report,
 				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	const struct flight_why_ask ask = { trace, one->on, one->tid, one->from_ns, one->to_ns };
+	const struct flight_why_ask ask = { trace,	     one->on,	   one->tid,
+					    one->is_process, one->from_ns, one->to_ns };
 	int rc;
 
 	if (fd < 0)
@@ -234,6 +239,7 @@ static int take(struct running *run, struct flight *flight, struct waiting *one,
 	if (rc < 0)
 		return rc;
 	flight_models_note(&run->models, flight);
+	flight_note_helper(flight, run->units.pid);
 	rc = flight_snapshot(flight, dir, &taken, err);
 	run->last_gap_ns = taken.gap_ns ? taken.gap_ns : run->last_gap_ns;
 	if (rc < 0)
@@ -250,10 +256,12 @@ static int take(struct running *run, struct flight *flight, struct waiting *one,
 	return rc;
 }
 
-/* Is it a thread that fired it? */
-static bool is_of_thread(const struct flight_on *on)
+/* Is it a thread that fired it, or the main process of a unit, which lived in the time that was recorded? */
+static bool is_of_thread(const struct waiting *one, const struct flight_seen *seen)
 {
-	return flight_on_is_wait(on) || on->kind == FLIGHT_ON_PAIR;
+	if (one->on && one->on->kind == FLIGHT_ON_UNIT)
+		return seen->tid > 0 && (!seen->until_ns || seen->until_ns > one->row.begin_ns);
+	return one->on && (flight_on_is_wait(one->on) || one->on->kind == FLIGHT_ON_PAIR);
 }
 
 /* What is explained: all of it, or of a thread what fired. 'to_ns': when it was taken. */
@@ -264,6 +272,7 @@ static void choose_window(struct waiting *one, const struct flight_seen *seen)
 
 	if (seen) {
 		one->tid = seen->tid;
+		one->is_process = one->on->kind == FLIGHT_ON_UNIT;
 		from_ns = seen->before_ns ? seen->before_ns : seen->since_ns;
 	}
 	one->to_ns = !seen || end_ns > one->row.end_ns ? one->row.end_ns : end_ns;
@@ -293,7 +302,7 @@ static int snapshot(struct running *run, struct flight *flight, const char *why,
 		waiting_fini(&one);
 		return rc;
 	}
-	choose_window(&one, on && is_of_thread(on) ? &run->seen : NULL);
+	choose_window(&one, is_of_thread(&one, &run->seen) ? &run->seen : NULL);
 	run->snapshots++;
 	run->number++;
 	run->last_ns = clock_now_ns();
@@ -392,6 +401,41 @@ static void on_event(struct running *run, struct flight_on *on)
 	run->seen = seen;
 }
 
+/* It is explained what the unit's main process did. */
+static void on_failed_unit(struct running *run, struct flight_on *on,
+			   const struct flight_unit_told *told)
+{
+	const struct flight_seen seen = run->seen; /* of a wait that has not ended yet */
+
+	run->seen = (struct flight_seen){ .tid = told->pid,
+					  .since_ns = told->begun_ns,
+					  .until_ns = told->ended_ns };
+	on->fired += told->before;
+	on->suppressed += told->before;
+	fire(run, on, told->text);
+	run->seen = seen;
+}
+
+static void on_unit(struct running *run, struct flight_on *on)
+{
+	struct flight_unit_told told;
+	int rc = 0;
+
+	for (int i = 0; i < UNITS_TURN && (rc = flight_unit_take(on, &told)) > 0; i++) {
+		if (told.kind == FLIGHT_UNIT_FAILED)
+			on_failed_unit(run, on, &told);
+		else if (told.text[0])
+			say(run, "%s", told.text);
+		if (told.kind == FLIGHT_UNIT_HEARS || told.kind == FLIGHT_UNIT_DEAF)
+			on->is_deaf = told.kind == FLIGHT_UNIT_DEAF;
+	}
+	if (rc >= 0)
+		return;
+	say(run, "%s is off: the process that listens to systemd has ended", on->text);
+	mem_close_fd(&on->fd);
+	on->fd = -1;
+}
+
 /* Those that have happened wait until the next one could be told. */
 static void arm_events(struct running *run)
 {
@@ -487,7 +531,7 @@ static void fill_status(struct running *run, struct flight_status_report *status
 			struct flight_trigger_row *rows)
 {
 	const struct flight_run_opts *opts = run->opts;
-	uint64_t models_ns = flight_models_cpu_ns(&run->models);
+	uint64_t models_ns = flight_models_cpu_ns(&run->models) + flight_units_cpu_ns(&run->units);
 	struct flight_held held;
 
 	flight_held(run->flight, &held);
@@ -647,7 +691,7 @@ static struct pollfd wait_for(const struct flight_on *on)
 	if (on->kind == FLIGHT_ON_PAIR)
 		return (struct pollfd){ .fd = on->pair ? flight_pair_fd(on->pair) : -1,
 					.events = POLLIN };
-	if (on->kind == FLIGHT_ON_MODEL)
+	if (on->kind == FLIGHT_ON_MODEL || on->kind == FLIGHT_ON_UNIT)
 		return (struct pollfd){ .fd = on->fd, .events = POLLIN };
 	return (struct pollfd){ .fd = on->kind == FLIGHT_ON_PSI ? on->fd : -1, .events = POLLPRI };
 }
@@ -658,7 +702,9 @@ static void on_trigger(struct running *run, struct flight_on *on, short events)
 		on_model(run, on);
 		return;
 	}
-	if (on->kind == FLIGHT_ON_EVENT || on->kind == FLIGHT_ON_PAIR)
+	if (on->kind == FLIGHT_ON_UNIT)
+		on_unit(run, on);
+	else if (on->kind == FLIGHT_ON_EVENT || on->kind == FLIGHT_ON_PAIR)
 		on_event(run, on);
 	else
 		on_pressure(run, on, events);
@@ -847,6 +893,10 @@ static int begin(struct running *run, struct err *err)
 	/* They need all rights, and nothing of what follows. */
 	rc = flight_models_start(&run->models, run->opts->ons, run->opts->on_count,
 				 run->opts->events, err);
+	if (rc == 0)
+		rc = flight_units_start(&run->units, run->opts->ons, run->opts->on_count, err);
+	if (rc == 0 && run->units.text[0])
+		say(run, "%s", run->units.text);
 	if (rc < 0)
 		return rc;
 	share_raise();
@@ -879,6 +929,7 @@ static void run_fini(struct running *run)
 {
 	flight_why_end(&run->why);
 	flight_models_end(&run->models);
+	flight_units_end(&run->units);
 	flight_close(run->flight);
 	for (size_t i = 0; i < run->opts->on_count; i++)
 		flight_on_close(&run->opts->ons[i]);
@@ -906,6 +957,7 @@ int flight_run(const struct flight_run_opts *opts, int ready_fd, struct err *err
 			       .signal_fd = -1,
 			       .listen_fd = -1,
 			       .stop_fd = -1,
+			       .units = FLIGHT_UNITS_NONE,
 			       .why = { .fd = -1 } };
 	int rc = begin(&run, err);
 

@@ -39,7 +39,8 @@ static void fill_opts(const struct flight_why_ask *ask, struct explain_opts *opt
 	opts->from = (struct when){ .kind = WHEN_TRACE_CLOCK, .ns = ask->from_ns };
 	opts->to = (struct when){ .kind = WHEN_TRACE_CLOCK, .ns = ask->to_ns };
 	if (ask->tid) {
-		opts->target.tid = ask->tid;
+		opts->target.pid = ask->is_process ? ask->tid : 0;
+		opts->target.tid = ask->is_process ? 0 : ask->tid;
 		return;
 	}
 	opts->target.every = true;
@@ -113,17 +114,23 @@ static int flight_why_explain(const struct flight_why_ask *ask, FILE *verdict, F
 	struct explained explained = { 0 };
 	struct report_why_opts shown = { .window_chosen = true };
 	int rc = load_begin(ask->trace, err);
+	bool is_asked = ask->tid;
 
 	fill_opts(ask, &opts);
 	if (rc == 0)
 		rc = explain_trace(ask->trace, &opts, &explained, err);
+	if (rc == -ESRCH && ask->is_process) { /* it did nothing that is in the recording */
+		is_asked = false;
+		opts.target = (struct target_opts){ .every = true };
+		rc = explain_trace(ask->trace, &opts, &explained, err);
+	}
 	if (rc < 0)
 		return rc;
 	shown.processes = opts.target.every;
 	shown.lines = explained.answer.count > 1;
 	report_why(report, explained.answer.results, explained.answer.count, explained.facts,
 		   &shown);
-	tell_verdict(&explained, ask->tid || opts.classes, verdict);
+	tell_verdict(&explained, is_asked || opts.classes, verdict);
 	explained_fini(&explained);
 	return 0;
 }

@@ -20,6 +20,7 @@
 #include "record/flight_count.h"
 #include "record/flight_event.h"
 #include "record/flight_pair.h"
+#include "record/flight_unit.h"
 #include "record/probe_spec.h"
 
 #define WINDOW_MIN_US	500000u /* the kernel's limits */
@@ -51,6 +52,7 @@ static const struct {
 	{ "probe", "probe:/PROGRAM:FUNCTION" },
 	{ "usdt", "usdt:/PROGRAM:PROVIDER:NAME" },
 	{ "model", "model:/FILE.yaml (an absolute path)" },
+	{ "unit", "unit or unit:NAME (* and ? stand for any letters, .service may be left out)" },
 };
 
 static int refuse(const char *text, struct err *err)
@@ -65,11 +67,12 @@ static int refuse(const char *text, struct err *err)
 			return err_set(err, -EINVAL, "--on needs %s, got \"%s\"", forms[i].form,
 				       safe);
 	}
-	return err_set(err, -EINVAL,
-		       "--on needs a trigger such as psi:io>10%%/1s, psi:cpu@/web.slice>50%%/2s, "
-		       "D>500ms, runnable:nginx>100ms, runq>8/2s, oom, event:oom:mark_victim or "
-		       "probe:/usr/bin/x:work, got \"%s\"",
-		       safe);
+	return err_set(
+		err, -EINVAL,
+		"--on needs a trigger such as psi:io>10%%/1s, psi:cpu@/web.slice>50%%/2s, "
+		"D>500ms, runnable:nginx>100ms, runq>8/2s, oom, unit:nginx, event:oom:mark_victim or "
+		"probe:/usr/bin/x:work, got \"%s\"",
+		safe);
 }
 
 /* "10%/1s" */
@@ -241,6 +244,14 @@ static bool parse_model(const char *text, struct flight_on *on)
 	return text[0] == '/' && text[1];
 }
 
+/* "", ":nginx" */
+static bool parse_unit(const char *text, struct flight_on *on)
+{
+	on->kind = FLIGHT_ON_UNIT;
+	on->unit = flight_unit_parse(text);
+	return on->unit;
+}
+
 static bool parse_limit(const char *text, struct flight_on *on)
 {
 	const char *more = strrchr(text, '>');
@@ -267,6 +278,8 @@ static bool parse_trigger(const char *text, struct flight_on *on)
 		return parse_point(text + 5, true, on);
 	if (strncmp(text, "model:", 6) == 0)
 		return parse_model(text + 6, on);
+	if (strncmp(text, "unit", 4) == 0)
+		return parse_unit(text + 4, on);
 	if (strncmp(text, "oom", 3) == 0)
 		return parse_oom(text + 3, on);
 	return parse_limit(text, on);
@@ -302,6 +315,8 @@ void flight_on_fini(struct flight_on *on)
 	free(on->event);
 	free(on->filter);
 	free(on->second);
+	free(on->unit);
+	on->unit = NULL;
 	on->cgroup = on->comm = on->event = on->filter = on->second = NULL;
 }
 
@@ -312,7 +327,7 @@ bool flight_on_is_wait(const struct flight_on *on)
 
 bool flight_on_works(const struct flight_on *on)
 {
-	return flight_on_is_wait(on) || on->fd >= 0 || on->tracer || on->pair;
+	return flight_on_is_wait(on) || (on->fd >= 0 && !on->is_deaf) || on->tracer || on->pair;
 }
 
 /* ----------------------------------------------------------------- pressure */

@@ -13,6 +13,7 @@
  *	probe:/usr/bin/x:work   a function of a program, or its return, begins: as --probe of record takes it
  *	usdt:/usr/bin/x:a:b     a USDT point of a program is passed, likewise
  *	pair:A:B->C:D>200ms     a thread passes event C:D longer after A:B: flight_pair.h
+ *	unit:nginx, unit        a unit of systemd fails: flight_unit.h
  *	model:/etc/shop.yaml    a model (docs/model.md) is violated: who runs us has a child that says so
  *	pair:usdt:/usr/bin/x:a:b->usdt:/usr/bin/x:a:c>1s    the same of points in programs
  *
@@ -40,6 +41,7 @@ enum flight_on_kind {
 	FLIGHT_ON_EVENT, /* flight_event.h */
 	FLIGHT_ON_PAIR,
 	FLIGHT_ON_MODEL, /* not opened here */
+	FLIGHT_ON_UNIT,	 /* as above; flight_unit.h */
 };
 
 enum flight_on_resource {
@@ -76,6 +78,9 @@ struct flight_on {
 	struct flight_pair *pair;    /* owned; NULL = not open */
 	/* model */
 	const char *model; /* its file; a view */
+	/* unit */
+	char *unit;   /* owned; a pattern of names */
+	bool is_deaf; /* nothing is heard of units for now */
 	/* what came of it */
 	uint64_t fired, suppressed;
 	uint64_t told_ns; /* the snapshot whose pause was told to suppress it; 0 = none */

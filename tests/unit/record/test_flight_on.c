@@ -103,6 +103,15 @@ static void an_event_has_perhaps_a_filter(void **state)
 	assert_false(flight_on_works(&on));
 	flight_on_fini(&on);
 
+	on = parsed("unit:web@*");
+	assert_int_equal(on.kind, FLIGHT_ON_UNIT);
+	assert_string_equal(on.unit, "web@*.service");
+	assert_false(flight_on_works(&on));
+	flight_on_fini(&on);
+	on = parsed("unit");
+	assert_string_equal(on.unit, "*");
+	flight_on_fini(&on);
+
 	on = parsed("pair:block:a->sched:b_c>200ms");
 	assert_int_equal(on.kind, FLIGHT_ON_PAIR);
 	assert_string_equal(on.event, "block/a");
@@ -165,6 +174,9 @@ static void what_is_no_trigger_is_refused(void **state)
 		"oom@",
 		"oom@web",
 		"oom@/../x",
+		"unit:",
+		"unit:a b",
+		"units",
 		"event:",
 		"event:oom",
 		"event:oom:",

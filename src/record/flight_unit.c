@@ -1,0 +1,268 @@
+/* flight_unit.c - see flight_unit.h. */
+#include "record/flight_unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "guard/caps.h"
+#include "record/flight_on.h"
+#include "record/share.h"
+#include "record/unit_bus.h"
+
+#define LIFE_FD	 3 /* descriptors of the child: the end of a pipe, and a socket for each trigger */
+#define FIRST_FD 4
+#define START_MS 15000 /* it listens by then */
+
+char *flight_unit_parse(const char *text)
+{
+	if (!*text)
+		return xstrdup("*");
+	return *text == ':' ? unit_pattern(text + 1) : NULL;
+}
+
+/* ------------------------------------------------------------------ the child */
+
+struct unit_child {
+	const char **patterns; /* owned array of views */
+	uint64_t *before;      /* owned; of each trigger */
+	size_t count;
+	bool hears;
+	char later[sizeof(((struct flight_unit_told *)NULL)->text)];
+};
+
+static bool send_told(size_t i, const struct flight_unit_told *told)
+{
+	return send(FIRST_FD + (int)i, told, sizeof(*told), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+	       (ssize_t)sizeof(*told);
+}
+
+static void on_failed(void *context, size_t i, const char *unit, const struct unit_outcome *outcome)
+{
+	struct unit_child *child = context;
+	struct flight_unit_told told = { .kind = FLIGHT_UNIT_FAILED,
+					 .pid = outcome->pid,
+					 .begun_ns = outcome->begun_ns,
+					 .ended_ns = outcome->ended_ns,
+					 .before = child->before[i] };
+
+	(void)snprintf(told.text, sizeof(told.text), "unit %s failed: %s%s", unit,
+		       outcome->result[0] ? outcome->result : "systemd does not say how",
+		       outcome->is_retried ? "; systemd starts it again" : "");
+	child->before[i] = send_told(i, &told) ? 0 : child->before[i] + 1;
+}
+
+/* That comes before it listens, and is said then. */
+static void on_told(void *context, const char *text)
+{
+	struct unit_child *child = context;
+	size_t length = strlen(child->later);
+
+	(void)snprintf(child->later + length, sizeof(child->later) - length, "%s%s",
+		       length ? "; " : "", text);
+}
+
+/* To all; in words to one of them. The first time there are other words. */
+static void on_hears(void *context, bool hears, const char *text)
+{
+	struct unit_child *child = context;
+	struct flight_unit_told told = { .kind = hears ? FLIGHT_UNIT_HEARS : FLIGHT_UNIT_DEAF };
+
+	(void)snprintf(told.text, sizeof(told.text), "%s", child->hears ? text : child->later);
+	child->hears = true;
+	for (size_t i = 0; i < child->count; i++) {
+		(void)send_told(i, &told);
+		told.text[0] = '\0';
+	}
+}
+
+/*
+ * The kernel ends us by SIGIO when the recorder's end of the pipe is closed. Neither may the recorder kill another user's
+ * process, which has given up its rights, nor the kernel for it (PR_SET_PDEATHSIG).
+ */
+static bool live_with_recorder(void)
+{
+	struct pollfd end = { .fd = LIFE_FD };
+
+	return fcntl(LIFE_FD, F_SETOWN, getpid()) == 0 && fcntl(LIFE_FD, F_SETFL, O_ASYNC) == 0 &&
+	       poll(&end, 1, 0) == 0;
+}
+
+static void __attribute__((noreturn)) child_main(struct unit_child *child)
+{
+	const struct unit_listener listener = {
+		.context = child,
+		.patterns = child->patterns,
+		.count = child->count,
+		.failed = on_failed,
+		.hears = on_hears,
+		.told = on_told,
+	};
+	struct flight_unit_told told = { .kind = FLIGHT_UNIT_REFUSED };
+	struct err err = { 0 };
+
+	(void)close_range(FIRST_FD + (unsigned int)child->count, ~0u, 0);
+	child_reset_signals();
+	share_lower();
+	(void)prctl(PR_SET_NAME, "holdup-unit");
+	if (guard_caps_nobody(0, &err) == 0 && live_with_recorder())
+		(void)unit_bus_run(&listener, &err);
+	(void)snprintf(told.text, sizeof(told.text), "%s", err.text);
+	(void)send_told(0, &told);
+	_exit(1);
+}
+
+/* They become LIFE_FD and up: they are moved out of each other's way before. */
+static bool place_descriptors(int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, LIFE_FD + (int)count);
+		if (fds[i] < 0)
+			return false;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (dup2(fds[i], LIFE_FD + (int)i) < 0)
+			return false;
+	}
+	return true;
+}
+
+/* --------------------------------------------------------------- the recorder */
+
+/* The child listens, or says why it does not. */
+static int await_child(struct flight_units *units, const struct flight_on *first, struct err *err)
+{
+	uint64_t until_ns = clock_now_ns() + (uint64_t)START_MS * 1000000;
+	struct pollfd wait = { .fd = first->fd, .events = POLLIN };
+	struct flight_unit_told told;
+
+	for (;;) {
+		uint64_t now_ns = clock_now_ns();
+		int rc;
+
+		if (now_ns >= until_ns ||
+		    poll(&wait, 1, (int)((until_ns - now_ns) / 1000000) + 1) == 0)
+			return err_set(err, -ETIMEDOUT, "%s: systemd does not answer", first->text);
+		rc = flight_unit_take(first, &told);
+		if (rc < 0 || (rc > 0 && told.kind == FLIGHT_UNIT_REFUSED))
+			return err_set(err, -ENOTCONN, "%s: %s", first->text,
+				       rc > 0 ? told.text : "who would watch it has ended");
+		if (rc > 0 && told.kind == FLIGHT_UNIT_HEARS) {
+			memcpy(units->text, told.text, sizeof(units->text));
+			return 0;
+		}
+	}
+}
+
+static int open_descriptors(struct flight_units *units, struct flight_on *ons, size_t count,
+			    struct unit_child *child, int *fds, struct err *err)
+{
+	int life[2];
+
+	if (pipe2(life, O_CLOEXEC) < 0)
+		return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
+	fds[0] = life[0];
+	units->life_fd = life[1];
+	for (size_t i = 0; i < count; i++) {
+		int pair[2];
+
+		if (ons[i].kind != FLIGHT_ON_UNIT)
+			continue;
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+			return err_set(err, -errno, "cannot make a socket: %s", strerror(errno));
+		ons[i].fd = pair[0];
+		child->patterns[child->count++] = ons[i].unit;
+		fds[child->count] = pair[1];
+	}
+	return 0;
+}
+
+static int fork_child(struct flight_units *units, struct unit_child *child, int *fds,
+		      struct err *err)
+{
+	units->pid = fork();
+	if (units->pid == 0) {
+		if (place_descriptors(fds, child->count + 1))
+			child_main(child);
+		_exit(1);
+	}
+	if (units->pid > 0)
+		return 0;
+	units->pid = 0;
+	return err_set(err, -EAGAIN, "cannot fork");
+}
+
+static const struct flight_on *first_unit(const struct flight_on *ons, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (ons[i].kind == FLIGHT_ON_UNIT)
+			return &ons[i];
+	}
+	return NULL;
+}
+
+int flight_units_start(struct flight_units *units, struct flight_on *ons, size_t count,
+		       struct err *err)
+{
+	const struct flight_on *first = first_unit(ons, count);
+	AUTO_FREE const char **patterns = xcalloc(count + 1, sizeof(*patterns));
+	AUTO_FREE uint64_t *before = xcalloc(count + 1, sizeof(*before));
+	AUTO_FREE int *fds = xcalloc(count + 1, sizeof(*fds)); /* the child's */
+	struct unit_child child = { .patterns = patterns, .before = before };
+	int rc;
+
+	if (!first)
+		return 0;
+	if (!unit_bus_is_built())
+		return err_set(
+			err, -ENOTSUP,
+			"%s: holdup was built without libsystemd, by which systemd is asked; build it "
+			"with libsystemd-dev",
+			first->text);
+	rc = open_descriptors(units, ons, count, &child, fds, err);
+	if (rc == 0)
+		rc = fork_child(units, &child, fds, err);
+	for (size_t i = 0; i <= child.count; i++)
+		mem_close_fd(&fds[i]);
+	return rc == 0 ? await_child(units, first, err) : rc;
+}
+
+int flight_unit_take(const struct flight_on *on, struct flight_unit_told *out_told)
+{
+	ssize_t got = recv(on->fd, out_told, sizeof(*out_told), MSG_DONTWAIT);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (got != (ssize_t)sizeof(*out_told))
+		return -1;
+	out_told->text[sizeof(out_told->text) - 1] = '\0';
+	return 1;
+}
+
+uint64_t flight_units_cpu_ns(const struct flight_units *units)
+{
+	clockid_t clock;
+
+	return units->pid && clock_getcpuclockid(units->pid, &clock) == 0 ? clock_read_ns(clock)
+									  : 0;
+}
+
+void flight_units_end(struct flight_units *units)
+{
+	mem_close_fd(&units->life_fd);
+	if (units->pid)
+		(void)child_await(units->pid);
+	*units = FLIGHT_UNITS_NONE;
+}
