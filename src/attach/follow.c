@@ -132,6 +132,11 @@ int user_follow_metadata(struct user_follow *follow, size_t most, char **out_tex
 	return 1;
 }
 
+void user_follow_forget_metadata(struct user_follow *follow)
+{
+	follow->metadata_bytes = 0;
+}
+
 ORDER_FUNCTION(compare_files, struct follow_file, ORDER_UP(cpu), ORDER_UP(index));
 
 static void list_files(struct user_follow *follow)
@@ -443,6 +448,8 @@ static void keep_up(const struct follow_look *look, struct follow_place *place)
 	uint64_t before = place->number;
 
 	look->followed->has_rest = true;
+	if (place->ticks < look->followed->rest_ticks)
+		look->followed->rest_ticks = place->ticks;
 	if (++place->behind < BEHIND_LOOKS)
 		return;
 	place->behind = 0;
@@ -512,7 +519,7 @@ void user_follow_look(struct user_follow *follow, uint64_t most_bytes, user_piec
 {
 	struct follow_look look = { follow, most_bytes, fn, context, out_followed };
 
-	*out_followed = (struct user_followed){ 0 };
+	*out_followed = (struct user_followed){ .rest_ticks = UINT64_MAX };
 	follow->steps = follow->lists = 0;
 	keep_listed(follow);
 	add_places(follow);

@@ -35,7 +35,8 @@ typedef uint64_t (*user_piece_fn)(void *context, const struct user_piece *piece)
 struct user_followed {
 	uint64_t bytes; /* of events */
 	uint64_t lost;	/* packets, at least in part */
-	bool has_rest;	/* there was more than one look takes */
+	bool has_rest;	/* there was more than one look takes: */
+	uint64_t rest_ticks; /* no event of it is older; UINT64_MAX = there is none */
 };
 
 /* 'folder_fd' is taken. */
@@ -48,6 +49,9 @@ void user_follow_free(struct user_follow *follow);
  */
 int user_follow_metadata(struct user_follow *follow, size_t most, char **out_text,
 			 size_t *out_bytes);
+
+/* The next user_follow_metadata() tells the text again. */
+void user_follow_forget_metadata(struct user_follow *follow);
 
 /* Forget where we were: the next look begins with the packets that are written to at 'since_ticks'. */
 void user_follow_from(struct user_follow *follow, uint64_t since_ticks);

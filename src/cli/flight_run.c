@@ -28,6 +28,7 @@
 #include "base/text.h"
 #include "cli/exit.h"
 #include "cli/flight_ask.h"
+#include "cli/flight_logged.h"
 #include "cli/flight_model.h"
 #include "cli/flight_share.h"
 #include "cli/flight_store.h"
@@ -70,6 +71,7 @@ struct running {
 	const char *events; /* a view */
 	struct flight_looks looks;
 	struct flight_models models;
+	struct flight_logged logged;
 	struct flight_on *fired; /* its wait has not ended yet; NULL = none */
 	struct flight_seen seen; /* that wait */
 	char *place;		 /* owned; where in the kernel; NULL = not known */
@@ -234,6 +236,7 @@ static int take(struct running *run, struct flight *flight, struct waiting *one,
 	if (rc < 0)
 		return rc;
 	flight_models_note(&run->models, flight);
+	flight_logged_note(&run->logged, flight);
 	rc = flight_snapshot(flight, dir, &taken, err);
 	run->last_gap_ns = taken.gap_ns ? taken.gap_ns : run->last_gap_ns;
 	if (rc < 0)
@@ -253,7 +256,7 @@ static int take(struct running *run, struct flight *flight, struct waiting *one,
 /* Is it a thread that fired it? */
 static bool is_of_thread(const struct flight_on *on)
 {
-	return flight_on_is_wait(on) || on->kind == FLIGHT_ON_PAIR;
+	return flight_on_is_wait(on) || flight_on_is_pair(on);
 }
 
 /* What is explained: all of it, or of a thread what fired. 'to_ns': when it was taken. */
@@ -390,6 +393,49 @@ static void on_event(struct running *run, struct flight_on *on)
 	if (why)
 		fire(run, on, why);
 	run->seen = seen;
+}
+
+/* "thread 7 (name) of process 5, 245 ms" */
+static char *logged_text(const struct flight_on *on, const struct flight_logged_message *message)
+{
+	uint64_t end_ns = message->second_ns ? message->second_ns : clock_now_ns();
+	AUTO_FREE char *thread = message->tid ? xasprintf("thread %d (%s) of ", message->tid,
+							  message->comm)
+					      : xstrdup("");
+	AUTO_FREE char *process = message->tid ? xasprintf("process %d", message->pid)
+					       : xasprintf("process %d (%s)", message->pid,
+							   message->comm);
+
+	if (!flight_on_is_pair(on))
+		return xasprintf("%s: %s%s", on->text, thread, process);
+	return xasprintf("%s: %s%s, %s%s", on->text, thread, process,
+			 text_duration(end_ns - message->first_ns).s,
+			 message->second_ns ? "" : " and not over");
+}
+
+/* Those that are not told here in words are counted all the same. */
+static void on_logged(struct running *run, struct flight_on *on)
+{
+	const struct flight_seen seen = run->seen; /* of a wait that has not ended yet */
+	struct flight_logged_message message;
+	int rc;
+
+	while ((rc = flight_logged_take(on->fd, &message)) > 0) {
+		AUTO_FREE char *why = logged_text(on, &message);
+
+		on->fired += message.count - 1;
+		on->suppressed += message.count - 1;
+		run->seen = (struct flight_seen){ .tid = message.tid,
+						  .since_ns = message.first_ns,
+						  .until_ns = message.second_ns };
+		fire(run, on, why);
+	}
+	run->seen = seen;
+	if (rc == 0)
+		return;
+	say(run, "%s is off: the process that looks for it has ended", on->text);
+	mem_close_fd(&on->fd);
+	on->fd = -1;
 }
 
 /* Those that have happened wait until the next one could be told. */
@@ -647,7 +693,7 @@ static struct pollfd wait_for(const struct flight_on *on)
 	if (on->kind == FLIGHT_ON_PAIR)
 		return (struct pollfd){ .fd = on->pair ? flight_pair_fd(on->pair) : -1,
 					.events = POLLIN };
-	if (on->kind == FLIGHT_ON_MODEL)
+	if (on->kind == FLIGHT_ON_MODEL || on->kind == FLIGHT_ON_LOGGED)
 		return (struct pollfd){ .fd = on->fd, .events = POLLIN };
 	return (struct pollfd){ .fd = on->kind == FLIGHT_ON_PSI ? on->fd : -1, .events = POLLPRI };
 }
@@ -658,7 +704,9 @@ static void on_trigger(struct running *run, struct flight_on *on, short events)
 		on_model(run, on);
 		return;
 	}
-	if (on->kind == FLIGHT_ON_EVENT || on->kind == FLIGHT_ON_PAIR)
+	if (on->kind == FLIGHT_ON_LOGGED)
+		on_logged(run, on);
+	else if (on->kind == FLIGHT_ON_EVENT || on->kind == FLIGHT_ON_PAIR)
 		on_event(run, on);
 	else
 		on_pressure(run, on, events);
@@ -847,6 +895,8 @@ static int begin(struct running *run, struct err *err)
 	/* They need all rights, and nothing of what follows. */
 	rc = flight_models_start(&run->models, run->opts->ons, run->opts->on_count,
 				 run->opts->events, err);
+	if (rc == 0)
+		rc = flight_logged_start(&run->logged, run->opts->ons, run->opts->on_count, err);
 	if (rc < 0)
 		return rc;
 	share_raise();
@@ -879,6 +929,7 @@ static void run_fini(struct running *run)
 {
 	flight_why_end(&run->why);
 	flight_models_end(&run->models);
+	flight_logged_end(&run->logged);
 	flight_close(run->flight);
 	for (size_t i = 0; i < run->opts->on_count; i++)
 		flight_on_close(&run->opts->ons[i]);
