@@ -529,15 +529,29 @@ static uint64_t looks_every(const struct running *run, bool named)
 	return every_ns == UINT64_MAX ? 0 : every_ns;
 }
 
+/* NULL = nobody asked. */
+static const struct flight_logged_row *fill_logged(const struct running *run,
+						   struct flight_logged_row *row)
+{
+	const struct flight_logged_counts *counts = run->logged.counts;
+
+	if (!counts)
+		return NULL;
+	*row = (struct flight_logged_row){ counts->programs, counts->look_ns,	 counts->lost,
+					   counts->unread,   counts->other_time, counts->no_room };
+	return row;
+}
+
 static void fill_status(struct running *run, struct flight_status_report *status,
-			struct flight_trigger_row *rows)
+			struct flight_trigger_row *rows, struct flight_logged_row *logged)
 {
 	const struct flight_run_opts *opts = run->opts;
-	uint64_t models_ns = flight_models_cpu_ns(&run->models);
+	uint64_t beside_ns =
+		flight_models_cpu_ns(&run->models) + flight_logged_cpu_ns(&run->logged);
 	struct flight_held held;
 
 	flight_held(run->flight, &held);
-	held.cost.cpu_ns += models_ns;
+	held.cost.cpu_ns += beside_ns;
 	for (size_t i = 0; i < opts->on_count; i++)
 		rows[i] = (struct flight_trigger_row){ opts->ons[i].text, opts->ons[i].fired,
 						       opts->ons[i].suppressed,
@@ -562,7 +576,7 @@ static void fill_status(struct running *run, struct flight_status_report *status
 		.step = held.step,
 		.has_lean_steps = held.has_lean_steps,
 		.steps = held.steps,
-		.cpu_ns = usage_ns(RUSAGE_SELF) - run->cpu_ns + models_ns,
+		.cpu_ns = usage_ns(RUSAGE_SELF) - run->cpu_ns + beside_ns,
 		.explain_cpu_ns = usage_ns(RUSAGE_CHILDREN),
 		.snapshots = run->snapshots,
 		.failed = run->failed,
@@ -574,6 +588,7 @@ static void fill_status(struct running *run, struct flight_status_report *status
 		.look_named_ns = looks_every(run, true),
 		.triggers = rows,
 		.trigger_count = opts->on_count,
+		.logged = fill_logged(run, logged),
 		.messages = run->messages,
 		.message_count = run->message_count,
 	};
@@ -583,6 +598,7 @@ static void answer_status(struct running *run, int fd, bool json)
 {
 	AUTO_FREE struct flight_trigger_row *rows = xcalloc(run->opts->on_count + 1, sizeof(*rows));
 	struct flight_status_report status;
+	struct flight_logged_row logged;
 	AUTO_FREE char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
@@ -591,7 +607,7 @@ static void answer_status(struct running *run, int fd, bool json)
 		flight_answer(fd, EXIT_FAIL, "no memory for an answer");
 		return;
 	}
-	fill_status(run, &status, rows);
+	fill_status(run, &status, rows, &logged);
 	report_flight_status(out, &status, json);
 	(void)fclose(out); /* memory */
 	flight_answer(fd, EXIT_OK, text);
