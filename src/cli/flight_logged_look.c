@@ -50,7 +50,7 @@
 #define FILES_MOST    4096u
 #define RIGHTS                                                                       \
 	(GUARD_CAP(CAP_SETUID) | GUARD_CAP(CAP_SETGID) | GUARD_CAP(CAP_SYS_PTRACE) | \
-	 GUARD_CAP(CAP_DAC_READ_SEARCH) | GUARD_CAP(CAP_DAC_OVERRIDE))
+	 GUARD_CAP(CAP_DAC_READ_SEARCH) | GUARD_CAP(CAP_DAC_OVERRIDE) | GUARD_CAP(CAP_KILL))
 
 _Static_assert(CTF_PIECES_SLACK <= USER_PIECE_SLACK, "what is behind a piece");
 

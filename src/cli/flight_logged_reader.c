@@ -140,7 +140,7 @@ static bool reader_begin(struct flight_logged_reader *reader)
 static void reader_end(struct flight_logged_reader *reader)
 {
 	if (reader->pid) {
-		(void)kill(reader->pid, SIGKILL); /* not reaped yet */
+		(void)kill(reader->pid, SIGKILL); /* not reaped yet; of another user: needs CAP_KILL */
 		(void)child_await(reader->pid);
 	}
 	mem_close_fd(&reader->fd);
