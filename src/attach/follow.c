@@ -29,11 +29,11 @@
 #define OPEN_FILE    (O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 #define FILES_MOST   16384u /* of a folder; those that are beyond are not seen */
 #define CPUS_MOST    1024u
-#define STEPS_MOST   8192u  /* heads that one look reads, and files that it opens */
-#define STEPS_MORE   64u    /* to find the end of a program that is too fast */
-#define LISTS_MOST   2u	    /* of a look */
+#define STEPS_MOST   8192u	/* heads that one look reads, and files that it opens */
+#define STEPS_MORE   64u	/* to find the end of a program that is too fast */
+#define LISTS_MOST   2u		/* of a look */
 #define LOST_MOST    (1u << 20) /* packets between two: what is beyond is not believed */
-#define BEHIND_LOOKS 10u    /* so often in a row there may be more than one look takes */
+#define BEHIND_LOOKS 10u	/* so often in a row there may be more than one look takes */
 #define JUST_NS	     UINT64_C(50000000) /* times of folders are as coarse */
 
 struct follow_file {
@@ -59,11 +59,11 @@ struct user_follow {
 	uint64_t since_ticks;
 	struct follow_file *files; /* owned; by CPU and index, of the last listing */
 	size_t count, cap;
-	struct timespec changed; /* the folder, before that */
-	bool is_listed, is_new; /* the listing; nobody has looked for CPUs in it */
+	struct timespec changed;     /* the folder, before that */
+	bool is_listed, is_new;	     /* the listing; nobody has looked for CPUs in it */
 	struct follow_place *places; /* owned */
 	size_t place_count, place_cap;
-	uint8_t *packet; /* owned */
+	uint8_t *packet;       /* owned */
 	uint32_t steps, lists; /* of this look */
 	uint32_t turn;	       /* where the next one begins */
 };
@@ -155,8 +155,8 @@ static void list_files(struct user_follow *follow)
 
 		if (cpu < 0)
 			continue;
-		follow->files =
-			vec_room(follow->files, follow->count, &follow->cap, sizeof(*follow->files));
+		follow->files = vec_room(follow->files, follow->count, &follow->cap,
+					 sizeof(*follow->files));
 		follow->files[follow->count++] = (struct follow_file){ (uint32_t)cpu, index };
 	}
 	closedir(dir);
@@ -421,8 +421,7 @@ static enum step follow_step(const struct follow_look *look, struct follow_place
 	enum step step = STEP_LOST;
 
 	if (follow_head(look->follow, &open, place->at, &packet) &&
-	    packet.number == place->number &&
-	    (!place->begin || packet.begin == place->begin)) {
+	    packet.number == place->number && (!place->begin || packet.begin == place->begin)) {
 		if (!place->begin && has_begun(&packet))
 			place_set(place, place->index, place->at, &packet);
 		step = STEP_END;

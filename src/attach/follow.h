@@ -23,7 +23,8 @@ struct user_piece {
 	const uint8_t *data; /* with USER_PIECE_SLACK bytes behind */
 	uint32_t bytes;
 	uint32_t first; /* of these in the packet */
-	uint64_t ticks; /* of the last event before in the packet, as user_piece_fn told, or when the packet began */
+	uint64_t
+		ticks; /* of the last event before in the packet, as user_piece_fn told, or when the packet began */
 };
 
 #define USER_PIECE_SLACK 16u
@@ -33,9 +34,9 @@ typedef uint64_t (*user_piece_fn)(void *context, const struct user_piece *piece)
 
 /* What came of a look. */
 struct user_followed {
-	uint64_t bytes; /* of events */
-	uint64_t lost;	/* packets, at least in part */
-	bool has_rest;	/* there was more than one look takes: */
+	uint64_t bytes;	     /* of events */
+	uint64_t lost;	     /* packets, at least in part */
+	bool has_rest;	     /* there was more than one look takes: */
 	uint64_t rest_ticks; /* no event of it is older; UINT64_MAX = there is none */
 };
 

@@ -12,9 +12,11 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/flight_logged_look.h"
 #include "record/flight.h"
 #include "record/flight_on.h"
+#include "report/flight.h"
 
 static size_t count_triggers(const struct flight_on *ons, size_t count)
 {
@@ -88,6 +90,41 @@ int flight_logged_take(int fd, struct flight_logged_message *out_message)
 			return 1;
 	}
 	return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+}
+
+char *flight_logged_text(const struct flight_on *on, const struct flight_logged_message *message)
+{
+	uint64_t end_ns = message->second_ns ? message->second_ns : clock_now_ns();
+	AUTO_FREE char *thread =
+		message->tid ? xasprintf("thread %d (%s) of ", message->tid, message->comm)
+			     : xstrdup("");
+	AUTO_FREE char *process =
+		message->tid ? xasprintf("process %d", message->pid)
+			     : xasprintf("process %d (%s)", message->pid, message->comm);
+
+	if (!flight_on_is_pair(on))
+		return xasprintf("%s: %s%s", on->text, thread, process);
+	return xasprintf("%s: %s%s, %s%s", on->text, thread, process,
+			 text_duration(end_ns - message->first_ns).s,
+			 message->second_ns ? "" : " and not over");
+}
+
+const struct flight_logged_row *flight_logged_tell(const struct flight_logged *logged,
+						   struct flight_logged_row *row)
+{
+	const struct flight_logged_counts *counts = logged->counts;
+
+	if (!counts)
+		return NULL;
+	*row = (struct flight_logged_row){
+		.programs = counts->programs,
+		.look_ns = counts->look_ns,
+		.lost = counts->lost,
+		.unread = counts->unread,
+		.other_time = counts->other_time,
+		.no_room = counts->no_room,
+	};
+	return row;
 }
 
 void flight_logged_note(const struct flight_logged *logged, struct flight *flight)

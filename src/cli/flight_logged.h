@@ -18,14 +18,16 @@
 
 struct err;
 struct flight;
+struct flight_logged_row;
 struct flight_on;
 
 /* A trigger has fired. */
 struct flight_logged_message {
-	int32_t pid, tid;	      /* tid: 0 = not known */
-	uint64_t count;		      /* since the message before; this is the first of them */
-	uint64_t first_ns, second_ns; /* CLOCK_MONOTONIC; second: 0 = there is none, or it has not come */
-	char comm[16];		      /* of the thread, else of the process */
+	int32_t pid, tid; /* tid: 0 = not known */
+	uint64_t count;	  /* since the message before; this is the first of them */
+	uint64_t first_ns,
+		second_ns; /* CLOCK_MONOTONIC; second: 0 = there is none, or it has not come */
+	char comm[16];	   /* of the thread, else of the process */
 };
 
 /* What the looker does, as it goes on: it alone writes. */
@@ -50,6 +52,13 @@ int flight_logged_start(struct flight_logged *logged, struct flight_on *ons, siz
 
 /* The next message: 1, 0 = none for now, -1 = there will be none. */
 int flight_logged_take(int fd, struct flight_logged_message *out_message);
+
+/* "user:shop:paid: thread 7 (name) of process 5", to be freed; of a pair how long it was, too. */
+char *flight_logged_text(const struct flight_on *on, const struct flight_logged_message *message);
+
+/* What its looks saw, in 'row'; NULL = there are none. */
+const struct flight_logged_row *flight_logged_tell(const struct flight_logged *logged,
+						   struct flight_logged_row *row);
 
 /* It is no program of a snapshot. */
 void flight_logged_note(const struct flight_logged *logged, struct flight *flight);

@@ -41,7 +41,7 @@
 #define IDLE_AFTER_NS UINT64_C(2000000000)
 #define SCAN_NS	      UINT64_C(500000000)
 #define COST_PART     20u		/* of a CPU */
-#define ASK_NS	      UINT64_C(2000000) /* so long old processes are asked in one scan */
+#define ASK_NS	      UINT64_C(1000000) /* so long old processes are asked in one scan */
 #define NEW_ASKS      4u		/* a new one is asked so often in a row */
 #define LOOK_BYTES    (4u << 20)	/* of one program in one look */
 #define TEXTS_BYTES   (8u << 20)	/* descriptions of all programs */
@@ -64,7 +64,7 @@ struct program {
 	uint64_t since_ticks;	    /* nothing asked for was written before; of its clock */
 	size_t text_bytes;
 	bool is_counter;
-	bool is_read;  /* it has events that are asked for */
+	bool is_read; /* it has events that are asked for */
 	bool is_described, is_given_up;
 	struct flight_logged_match match;
 };
@@ -107,8 +107,9 @@ static double ticks_per_ns(const struct looker *looker, const struct program *pr
 {
 	uint64_t ns = looker->now.mono_ns - looker->first.mono_ns;
 
-	return program->is_counter && ns ? (double)(looker->now.raw - looker->first.raw) / (double)ns
-					 : 1;
+	return program->is_counter && ns
+		       ? (double)(looker->now.raw - looker->first.raw) / (double)ns
+		       : 1;
 }
 
 static uint64_t ticks_of(const struct sync_point *point, const struct program *program)
@@ -141,9 +142,10 @@ static int32_t find_thread(int proc_fd, const struct program *program, int32_t v
 	int count = proc_numbers(proc_fd, tasks, &tids);
 
 	for (int i = 0; i < count; i++) {
-		if (proc->ns_pid == proc->pid ? tids[i] == vtid
-					      : proc_read_thread(proc_fd, program->pid, tids[i], &thread) &&
-							thread.vtid == vtid)
+		if (proc->ns_pid == proc->pid
+			    ? tids[i] == vtid
+			    : proc_read_thread(proc_fd, program->pid, tids[i], &thread) &&
+				      thread.vtid == vtid)
 			return tids[i];
 	}
 	/* One that has ended, if nobody else has its number now. */
@@ -152,8 +154,8 @@ static int32_t find_thread(int proc_fd, const struct program *program, int32_t v
 
 static void read_comm(int proc_fd, int32_t pid, int32_t tid, char comm[16])
 {
-	AUTO_FREE char *path = tid ? xasprintf("%d/task/%d/comm", pid, tid)
-				   : xasprintf("%d/comm", pid);
+	AUTO_FREE char *path =
+		tid ? xasprintf("%d/task/%d/comm", pid, tid) : xasprintf("%d/comm", pid);
 	char text[64] = "";
 
 	(void)proc_read(proc_fd, path, text, sizeof(text)); /* or it has ended */
@@ -297,11 +299,11 @@ static uint64_t take_piece(void *context, const struct user_piece *piece)
 				      &bytes, &found, &count, &last_ticks);
 	if (answered == FLIGHT_LOGGED_BAD && look_at_description(looker, program) &&
 	    program->is_read)
-		answered = flight_logged_read(&looker->reader,
-					      (uint32_t)(program - looker->programs), &bytes,
-					      &found, &count, &last_ticks);
-	looker->is_damaged |= answered != FLIGHT_LOGGED_READ ||
-			      !flight_logged_add(&program->match, found, count);
+		answered =
+			flight_logged_read(&looker->reader, (uint32_t)(program - looker->programs),
+					   &bytes, &found, &count, &last_ticks);
+	looker->is_damaged |=
+		answered != FLIGHT_LOGGED_READ || !flight_logged_add(&program->match, found, count);
 	if (answered == FLIGHT_LOGGED_DEAD)
 		begin_again(looker);
 	return last_ticks;
@@ -572,7 +574,7 @@ static void run(struct looker *looker)
 			cpu_ns = cpu_now_ns(looker);
 		}
 		look_at_all(looker);
-		every_ns = begin_ns - looker->changed_ns < IDLE_AFTER_NS ? LOOK_NS : IDLE_LOOK_NS;
+		every_ns = begin_ns < looker->changed_ns + IDLE_AFTER_NS ? LOOK_NS : IDLE_LOOK_NS;
 		every_ns = looker->counts->programs ? every_ns : SCAN_NS;
 		cpu_ns = (cpu_now_ns(looker) - cpu_ns) * COST_PART;
 		every_ns = every_ns < cpu_ns ? cpu_ns : every_ns;

@@ -28,8 +28,8 @@ void flight_logged_looking_add(struct flight_logged_looking *looking, const stru
 void flight_logged_looking_fini(struct flight_logged_looking *looking);
 
 /* In a child of the recorder. */
-void __attribute__((noreturn)) flight_logged_look(struct flight_logged_looking *looking,
-						  struct flight_logged_counts *counts,
-						  pid_t recorder);
+void __attribute__((noreturn))
+flight_logged_look(struct flight_logged_looking *looking, struct flight_logged_counts *counts,
+		   pid_t recorder);
 
 #endif

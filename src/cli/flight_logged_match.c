@@ -27,11 +27,11 @@ bool flight_logged_add(struct flight_logged_match *match, const struct ctf_found
 	for (size_t i = 0; i < count; i++) {
 		if (match->count >= EVENTS_MOST)
 			return false;
-		match->events = vec_room(match->events, match->count, &match->cap,
-					 sizeof(*match->events));
-		match->events[match->count] = (struct flight_logged_event){
-			found[i].ticks, found[i].tid, found[i].name, (uint32_t)match->count
-		};
+		match->events =
+			vec_room(match->events, match->count, &match->cap, sizeof(*match->events));
+		match->events[match->count] =
+			(struct flight_logged_event){ found[i].ticks, found[i].tid, found[i].name,
+						      (uint32_t)match->count };
 		match->count++;
 	}
 	return true;

@@ -40,7 +40,7 @@ struct flight_logged_event {
 struct flight_logged_match {
 	struct flight_logged_event *events; /* owned; not judged yet */
 	size_t count, cap;
-	struct map opens; /* trigger and thread -> index + 1 of 'firsts' */
+	struct map opens;		    /* trigger and thread -> index + 1 of 'firsts' */
 	struct flight_logged_first *firsts; /* owned */
 	size_t first_count, first_cap;
 	uint64_t salt; /* of the map: programs choose their threads' numbers */

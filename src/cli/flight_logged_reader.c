@@ -60,9 +60,8 @@ static void answer(const struct flight_logged_reader *reader, struct ctf_pieces 
 		shared->is_bad = ctf_pieces_new((const char *)shared->data, shared->bytes,
 						reader->names, reader->name_count, slot, &err) < 0;
 	else if (shared->question == QUESTION_READ && *slot)
-		shared->count = (uint32_t)ctf_pieces_take(*slot, &piece, shared->found,
-							  FLIGHT_LOGGED_FOUND_MOST,
-							  &shared->is_bad);
+		shared->count = (uint32_t)ctf_pieces_take(
+			*slot, &piece, shared->found, FLIGHT_LOGGED_FOUND_MOST, &shared->is_bad);
 	shared->last_ticks = piece.ticks;
 	shared->is_bad |= shared->question == QUESTION_READ && (!*slot || piece.count);
 }
@@ -140,7 +139,8 @@ static bool reader_begin(struct flight_logged_reader *reader)
 static void reader_end(struct flight_logged_reader *reader)
 {
 	if (reader->pid) {
-		(void)kill(reader->pid, SIGKILL); /* not reaped yet; of another user: needs CAP_KILL */
+		(void)kill(reader->pid,
+			   SIGKILL); /* not reaped yet; of another user: needs CAP_KILL */
 		(void)child_await(reader->pid);
 	}
 	mem_close_fd(&reader->fd);
@@ -196,8 +196,8 @@ enum flight_logged_answer flight_logged_read(struct flight_logged_reader *reader
 	answered = ask(reader, QUESTION_READ, slot);
 	if (answered == FLIGHT_LOGGED_DEAD)
 		return answered;
-	*out_count = shared->count < FLIGHT_LOGGED_FOUND_MOST ? shared->count
-							       : FLIGHT_LOGGED_FOUND_MOST;
+	*out_count =
+		shared->count < FLIGHT_LOGGED_FOUND_MOST ? shared->count : FLIGHT_LOGGED_FOUND_MOST;
 	*out_last_ticks = shared->last_ticks;
 	return answered;
 }

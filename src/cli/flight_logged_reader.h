@@ -15,15 +15,15 @@
 
 #include "read/ctf/pieces.h"
 
-#define FLIGHT_LOGGED_SLOTS	   256u /* programs */
-#define FLIGHT_LOGGED_TEXT_BYTES   ((size_t)1 << 20) /* of one's descriptions */
-#define FLIGHT_LOGGED_FOUND_MOST   16384u /* a packet has fewer events */
+#define FLIGHT_LOGGED_SLOTS	 256u		   /* programs */
+#define FLIGHT_LOGGED_TEXT_BYTES ((size_t)1 << 20) /* of one's descriptions */
+#define FLIGHT_LOGGED_FOUND_MOST 16384u		   /* a packet has fewer events */
 
 struct flight_logged_shared;
 
 struct flight_logged_reader {
-	pid_t pid; /* 0 = it does not run */
-	int fd;	   /* to it */
+	pid_t pid;			     /* 0 = it does not run */
+	int fd;				     /* to it */
 	struct flight_logged_shared *shared; /* mapped */
 	const char *const *names;	     /* views */
 	size_t name_count;

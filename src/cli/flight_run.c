@@ -395,24 +395,6 @@ static void on_event(struct running *run, struct flight_on *on)
 	run->seen = seen;
 }
 
-/* "thread 7 (name) of process 5, 245 ms" */
-static char *logged_text(const struct flight_on *on, const struct flight_logged_message *message)
-{
-	uint64_t end_ns = message->second_ns ? message->second_ns : clock_now_ns();
-	AUTO_FREE char *thread = message->tid ? xasprintf("thread %d (%s) of ", message->tid,
-							  message->comm)
-					      : xstrdup("");
-	AUTO_FREE char *process = message->tid ? xasprintf("process %d", message->pid)
-					       : xasprintf("process %d (%s)", message->pid,
-							   message->comm);
-
-	if (!flight_on_is_pair(on))
-		return xasprintf("%s: %s%s", on->text, thread, process);
-	return xasprintf("%s: %s%s, %s%s", on->text, thread, process,
-			 text_duration(end_ns - message->first_ns).s,
-			 message->second_ns ? "" : " and not over");
-}
-
 /* Those that are not told here in words are counted all the same. */
 static void on_logged(struct running *run, struct flight_on *on)
 {
@@ -421,7 +403,7 @@ static void on_logged(struct running *run, struct flight_on *on)
 	int rc;
 
 	while ((rc = flight_logged_take(on->fd, &message)) > 0) {
-		AUTO_FREE char *why = logged_text(on, &message);
+		AUTO_FREE char *why = flight_logged_text(on, &message);
 
 		on->fired += message.count - 1;
 		on->suppressed += message.count - 1;
@@ -529,19 +511,6 @@ static uint64_t looks_every(const struct running *run, bool named)
 	return every_ns == UINT64_MAX ? 0 : every_ns;
 }
 
-/* NULL = nobody asked. */
-static const struct flight_logged_row *fill_logged(const struct running *run,
-						   struct flight_logged_row *row)
-{
-	const struct flight_logged_counts *counts = run->logged.counts;
-
-	if (!counts)
-		return NULL;
-	*row = (struct flight_logged_row){ counts->programs, counts->look_ns,	 counts->lost,
-					   counts->unread,   counts->other_time, counts->no_room };
-	return row;
-}
-
 static void fill_status(struct running *run, struct flight_status_report *status,
 			struct flight_trigger_row *rows, struct flight_logged_row *logged)
 {
@@ -588,7 +557,7 @@ static void fill_status(struct running *run, struct flight_status_report *status
 		.look_named_ns = looks_every(run, true),
 		.triggers = rows,
 		.trigger_count = opts->on_count,
-		.logged = fill_logged(run, logged),
+		.logged = flight_logged_tell(&run->logged, logged),
 		.messages = run->messages,
 		.message_count = run->message_count,
 	};

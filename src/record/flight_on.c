@@ -47,8 +47,9 @@ static const struct {
 	{ "runq", "runq>THREADS/DURATION (100ms or longer)" },
 	{ "oom", "oom or oom@/CGROUP" },
 	{ "event", "event:SYSTEM:NAME or event:SYSTEM:NAME:FILTER" },
-	{ "pair", "pair:SYSTEM:NAME->SYSTEM:NAME>DURATION (two events or points, or user:CLASS:EVENT "
-		  "twice)" },
+	{ "pair",
+	  "pair:SYSTEM:NAME->SYSTEM:NAME>DURATION (two events or points, or user:CLASS:EVENT "
+	  "twice)" },
 	{ "probe", "probe:/PROGRAM:FUNCTION" },
 	{ "usdt", "usdt:/PROGRAM:PROVIDER:NAME" },
 	{ "user", "user:CLASS:EVENT" },
@@ -212,8 +213,8 @@ static char *event_path(const char *text, size_t length)
 /* "shop:paid": what a program logs. */
 static bool is_logged(const char *text)
 {
-	size_t class = word_length(text), event = text[class] == ':' ? word_length(text + class + 1)
-								     : 0;
+	size_t class = word_length(text),
+	       event = text[class] == ':' ? word_length(text + class + 1) : 0;
 
 	return class && event && !text[class + 1 + event];
 }

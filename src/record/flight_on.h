@@ -69,7 +69,7 @@ struct flight_on {
 	uint64_t looked_ns; /* CLOCK_MONOTONIC */
 	uint64_t cost_ns;   /* CPU time of the last look */
 	/* event */
-	char *event;	   /* owned; "oom/mark_victim", logged "shop:paid"; NULL = a point in a program */
+	char *event; /* owned; "oom/mark_victim", logged "shop:paid"; NULL = a point in a program */
 	const char *point; /* behind the colon; a view */
 	bool is_usdt;
 	char *filter;		     /* owned; NULL = all */

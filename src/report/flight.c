@@ -36,7 +36,8 @@ static void print_logged(FILE *out, const struct flight_logged_row *logged)
 		 "programs log what cannot be read");
 	print_if(out, logged->other_time, "program has a clock that cannot be converted",
 		 "programs have a clock that cannot be converted");
-	print_if(out, logged->no_room, "program is not looked at: there is room for 256, 128 of a user",
+	print_if(out, logged->no_room,
+		 "program is not looked at: there is room for 256, 128 of a user",
 		 "programs are not looked at: there is room for 256, 128 of a user");
 }
 

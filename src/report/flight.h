@@ -62,7 +62,8 @@ struct flight_status_report {
 	uint64_t look_named_ns; /* the same at those that a trigger names */
 	const struct flight_trigger_row *triggers;
 	size_t trigger_count;
-	const struct flight_logged_row *logged; /* NULL = no trigger is about programs' own events */
+	const struct flight_logged_row
+		*logged;		       /* NULL = no trigger is about programs' own events */
 	const struct flight_message *messages; /* oldest first */
 	size_t message_count;
 };

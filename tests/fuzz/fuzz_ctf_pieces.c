@@ -45,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		count = take_all(pieces, copy, left, found, 1000);
 		again = take_all(pieces, copy, left, found + FOUND_MOST, 1);
 		if (count < FOUND_MOST - 1000 &&
-		    (count != again || memcmp(found, found + FOUND_MOST, count * sizeof(*found)) != 0))
+		    (count != again ||
+		     memcmp(found, found + FOUND_MOST, count * sizeof(*found)) != 0))
 			abort();
 		ctf_pieces_free(pieces);
 	}

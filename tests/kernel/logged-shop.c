@@ -22,7 +22,8 @@
 
 #include <holdup/trace.h>
 
-HOLDUP_EVENT(shop, ordered, (u64, order), (str, customer), (seq_u16, items), (bytes, blob), (f64, price))
+HOLDUP_EVENT(shop, ordered, (u64, order), (str, customer), (seq_u16, items), (bytes, blob),
+	     (f64, price))
 HOLDUP_EVENT(shop, noise, (u64, n), (str, text))
 HOLDUP_SPAN(shop, sale, (u64, order))
 

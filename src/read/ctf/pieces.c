@@ -98,8 +98,8 @@ static bool run_plan(const struct ctf_stream *stream, const struct ctf_piece *pi
 		return false;
 	out_one->ticks =
 		ctf_clock_next(piece->ticks, ctf_load(&form->time, start), form->time.bits);
-	out_one->next = ctf_plan_run(out_one->kind->plans[0], &window, start + form->bytes, &event,
-				     NULL);
+	out_one->next =
+		ctf_plan_run(out_one->kind->plans[0], &window, start + form->bytes, &event, NULL);
 	out_one->tid = event.tid;
 	return out_one->next;
 }

@@ -99,7 +99,8 @@ static void it_goes_on_in_the_next_file(void **state)
 	for (uint64_t i = 1; i < 4; i++)
 		packet_event(&made->packets[i], 100 + i, 7, 1);
 	packets_write(made->dir, "cpu2-000001", made->packets, 2);
-	packets_write(made->dir, "cpu2-000004", &made->packets[2], 2); /* numbers of names may be missing */
+	packets_write(made->dir, "cpu2-000004", &made->packets[2],
+		      2); /* numbers of names may be missing */
 	assert_int_equal(look(made).lost, 0);
 	assert_int_equal(made->last_ticks, 103);
 	assert_int_equal(made->pieces, 4);
@@ -144,8 +145,12 @@ static void lies_are_not_believed(void **state)
 	struct user_packet *head = &made->packets[0].head;
 	const struct user_packet lies[] = {
 		{ .magic = 1 },
-		{ .magic = USER_MAGIC, .content_bits = UINT64_MAX, .packet_bits = (uint64_t)USER_PACKET * 8 },
-		{ .magic = USER_MAGIC, .content_bits = 8, .packet_bits = (uint64_t)USER_PACKET * 8 },
+		{ .magic = USER_MAGIC,
+		  .content_bits = UINT64_MAX,
+		  .packet_bits = (uint64_t)USER_PACKET * 8 },
+		{ .magic = USER_MAGIC,
+		  .content_bits = 8,
+		  .packet_bits = (uint64_t)USER_PACKET * 8 },
 		{ .magic = USER_MAGIC, .content_bits = 8192, .packet_bits = 64 },
 	};
 	AUTO_FREE char *link = xasprintf("%s/cpu3-000001", made->dir);
@@ -189,8 +194,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_new_is_handed_over_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(it_goes_on_in_the_next_file, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_overwritten_is_counted, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(it_begins_with_what_was_written_to_at_a_time, set_up,
-						tear_down),
+		cmocka_unit_test_setup_teardown(it_begins_with_what_was_written_to_at_a_time,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lies_are_not_believed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(metadata_is_told_when_it_grows, set_up, tear_down),
 	};

@@ -162,7 +162,9 @@ static void threads_without_end_are_bounded(void **state)
 
 static void messages_are_not_believed(void **state)
 {
-	const struct flight_logged_message good = { .pid = 1, .count = 1, .first_ns = 5, .second_ns = 6 };
+	const struct flight_logged_message good = {
+		.pid = 1, .count = 1, .first_ns = 5, .second_ns = 6
+	};
 	struct flight_logged_message bad[] = { good, good, good, good, good, good, good };
 
 	(void)state;
@@ -214,7 +216,8 @@ static void a_reader_finds_events_and_says_what_is_bad(void **state)
 		packet_event(packet, 1000 + i, (int32_t)(70 + i), i);
 	piece.count = (uint32_t)(packet->head.content_bits / 8 - USER_HEAD);
 	assert_true(flight_logged_reader_init(&reader, names, ARRAY_LEN(names)));
-	assert_int_equal(flight_logged_describe(&reader, 3, text, strlen(text)), FLIGHT_LOGGED_READ);
+	assert_int_equal(flight_logged_describe(&reader, 3, text, strlen(text)),
+			 FLIGHT_LOGGED_READ);
 	assert_int_equal(flight_logged_read(&reader, 3, &piece, &found, &count, &last_ticks),
 			 FLIGHT_LOGGED_READ);
 	assert_int_equal(count, 3);
