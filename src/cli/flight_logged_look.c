@@ -481,9 +481,8 @@ static bool ask_process(struct looker *looker, int32_t pid, bool is_new)
 {
 	struct user_process *process;
 	struct program *program;
-	AUTO_CLOSE int pidfd = pidfd_open(pid, 0);
 
-	if (pidfd < 0 || user_process_open(pid, &process, NULL) < 0)
+	if (user_process_open(pid, &process, NULL) < 0)
 		return false;
 	program = find_room(looker, process->proc.uid);
 	if (!program) {
@@ -491,8 +490,12 @@ static bool ask_process(struct looker *looker, int32_t pid, bool is_new)
 		user_process_close(process);
 		return false;
 	}
-	*program = (struct program){ .pid = pid, .pidfd = pidfd, .process = process };
-	pidfd = -1;
+	/* Where another process has got its number since, it is only looked at for longer. */
+	*program = (struct program){ .pid = pid, .pidfd = pidfd_open(pid, 0), .process = process };
+	if (program->pidfd < 0) {
+		remove_program(looker, program);
+		return false;
+	}
 	keep_program(looker, program);
 	if (program->follow)
 		look_at(looker, program);

@@ -95,7 +95,7 @@ static void storm(long ms)
 
 static void serve(const char *word, long number)
 {
-	uint64_t begin_ns = now_ns();
+	uint64_t begin_ns;
 
 	if (strcmp(word, "order") == 0)
 		order();
