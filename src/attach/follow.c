@@ -415,7 +415,7 @@ enum step {
 static enum step follow_step(const struct follow_look *look, struct follow_place *place)
 {
 	struct follow_open open = open_packets(look->follow, place->cpu, place->index);
-	struct follow_place next;
+	struct follow_place next = *place;
 	struct user_packet packet;
 	bool has_next = false;
 	enum step step = STEP_LOST;

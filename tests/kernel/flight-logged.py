@@ -117,6 +117,19 @@ def check_ended(tap):
         explained(recorder.dir, 1)
 
 
+def check_namespace(tap):
+    """A program that sees other numbers of itself than the machine has: the machine's are told."""
+    with Recorder(tap, "namespace", *SMALL, "--on", ORDERED, "--pause", "1h") as recorder:
+        with Shop(folder_of(0, "inside"), "unshare", "--pid", "--fork", "--mount-proc") as shop:
+            with open("/proc/%d/task/%d/children" % (shop.process.pid, shop.process.pid)) as file:
+                pid = int(file.read())
+            shop.ask("order")
+            rows = await_that(lambda: listed(recorder.dir))
+        tap.ok(shop.pid == 1 and rows and rows[0]["why"] == "%s: thread %d (logged-shop) of process %d" % (ORDERED, pid, pid),
+               "namespace: a program in another one has the machine's numbers", rows, pid, status())
+        explained(recorder.dir, 1)
+
+
 def told(rows, pid):
     """How late a pair was, as the last snapshot says, ns; and whether it was over."""
     found = rows and re.match(re.escape(SALE) + r": thread %d \(\S+\) of process %d, ([0-9.]+) (ms|s)( and not over)?$" % (pid, pid), rows[-1]["why"])
@@ -277,13 +290,13 @@ def check_end(tap):
 
 
 def main():
-    kernel.need("setpriv")
+    kernel.need("setpriv", "unshare")
     if kernel.holdup("flight", "status").returncode == 0:
         kernel.skip("a flight recorder runs already")
     tap = kernel.Tap()
     with kernel.workdir("/var/tmp"):
         try:
-            for check in (check_event, check_ended, check_pair, check_behind, check_overwritten, check_hostile, check_end):
+            for check in (check_event, check_ended, check_namespace, check_pair, check_behind, check_overwritten, check_hostile, check_end):
                 check(tap)
         finally:
             kernel.holdup("flight", "stop")
