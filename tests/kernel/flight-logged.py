@@ -8,6 +8,7 @@ import contextlib
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -127,6 +128,48 @@ def check_namespace(tap):
             rows = await_that(lambda: listed(recorder.dir))
         tap.ok(shop.pid == 1 and rows and rows[0]["why"] == "%s: thread %d (logged-shop) of process %d" % (ORDERED, pid, pid),
                "namespace: a program in another one has the machine's numbers", rows, pid, status())
+        explained(recorder.dir, 1)
+
+
+# The second one's event is described when its library is loaded, and logged at once, behind many of the first one's.
+LIBRARIES = {"first": "void work(void) { for (int i = 0; i < 20000; i++) holdup_late_first(i); }",
+             "second": "void work(void) { holdup_late_second(1); }"}
+LOADER = """
+import ctypes, sys
+for name in ("first", "second", "first"):
+    sys.stdin.readline()
+    ctypes.CDLL("./%s.so" % name).work()
+    print(name, flush=True)
+sys.stdin.readline()
+"""
+
+
+def check_late(tap):
+    """An event that a program describes later than others."""
+    built = os.path.join(os.path.dirname(os.path.realpath(kernel.HOLDUP)), "include")
+    if not shutil.which("cc") or not os.path.exists(os.path.join(built, "libholdup.so")):
+        tap.skipped("late: events of a library that is loaded later", "there is no compiler, or no libholdup.so")
+        return
+    for name, work in LIBRARIES.items():
+        with open(name + ".c", "w") as file:
+            file.write("#include <holdup/trace.h>\nHOLDUP_EVENT(late, %s, (u64, n))\n%s\n" % (name, work))
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", name + ".so", name + ".c", "-I", os.path.join(kernel.ROOT, "include"),
+                        "-L", built, "-lholdup", "-Wl,-rpath," + built], check=True)
+    environment = dict(os.environ, HOLDUP="flight:" + folder_of(0, "late-ones"))
+    with Recorder(tap, "late", *SMALL, "--on", "user:late:second", "--on", "user:late:first", "--pause", "1h") as recorder, subprocess.Popen(
+            [sys.executable, "-c", LOADER], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        def step():
+            process.stdin.write("\n")
+            process.stdin.flush()
+            return process.stdout.readline()
+        step()
+        tap.ok(await_that(lambda: fired() == [0, 20000]), "late: those of the first library are all seen", status())
+        step()
+        tap.ok(await_that(lambda: fired() == [1, 20000]), "late: the one that was described later is seen", status())
+        step()
+        tap.ok(await_that(lambda: fired() == [1, 40000]), "late: and what comes behind it", status())
+        tap.ok(status()["logged"]["lost_packets"] == 0, "late: nothing is missing", status()["logged"])
+        process.stdin.close()
         explained(recorder.dir, 1)
 
 
@@ -296,7 +339,7 @@ def main():
     tap = kernel.Tap()
     with kernel.workdir("/var/tmp"):
         try:
-            for check in (check_event, check_ended, check_namespace, check_pair, check_behind, check_overwritten, check_hostile, check_end):
+            for check in (check_event, check_ended, check_namespace, check_late, check_pair, check_behind, check_overwritten, check_hostile, check_end):
                 check(tap)
         finally:
             kernel.holdup("flight", "stop")
