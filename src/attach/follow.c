@@ -342,7 +342,7 @@ static bool place_again(struct user_follow *follow, struct follow_place *place, 
 
 struct follow_look {
 	struct user_follow *follow;
-	uint64_t most_bytes;
+	uint64_t cpu_bytes, most_bytes; /* of each CPU, and of all */
 	user_piece_fn fn;
 	void *context;
 	struct user_followed *followed;
@@ -460,8 +460,10 @@ static void keep_up(const struct follow_look *look, struct follow_place *place)
 
 static void follow_cpu(const struct follow_look *look, struct follow_place *place)
 {
-	uint64_t until = look->followed->bytes + look->most_bytes;
+	uint64_t until = look->followed->bytes + look->cpu_bytes;
 	enum step step = STEP_ON;
+
+	until = until < look->most_bytes ? until : look->most_bytes;
 
 	while (step == STEP_ON && look->followed->bytes < until &&
 	       look->follow->steps < STEPS_MOST) {
@@ -516,14 +518,14 @@ void user_follow_from(struct user_follow *follow, uint64_t since_ticks)
 void user_follow_look(struct user_follow *follow, uint64_t most_bytes, user_piece_fn fn,
 		      void *context, struct user_followed *out_followed)
 {
-	struct follow_look look = { follow, most_bytes, fn, context, out_followed };
+	struct follow_look look = { follow, most_bytes, most_bytes, fn, context, out_followed };
 
 	*out_followed = (struct user_followed){ .rest_ticks = UINT64_MAX };
 	follow->steps = follow->lists = 0;
 	keep_listed(follow);
 	add_places(follow);
 	if (follow->place_count)
-		look.most_bytes = most_bytes / follow->place_count + USER_PACKET;
+		look.cpu_bytes = most_bytes / follow->place_count + USER_PACKET;
 	follow->turn++;
 	for (size_t i = 0; i < follow->place_count; i++)
 		follow_cpu(&look, &follow->places[(follow->turn + i) % follow->place_count]);

@@ -44,6 +44,7 @@
 #define ASK_NS	      UINT64_C(1000000) /* so long old processes are asked in one scan */
 #define NEW_ASKS      4u		/* a new one is asked so often in a row */
 #define LOOK_BYTES    (4u << 20)	/* of one program in one look */
+#define USER_BYTES    (8u << 20)	/* of all programs of a user in one look */
 #define TEXTS_BYTES   (8u << 20)	/* descriptions of all programs */
 #define ONE_USER_PART 2u		/* one user may have half of the room */
 #define FUTURE_NS     UINT64_C(1000000000)
@@ -63,6 +64,8 @@ struct program {
 	char *trace;		    /* the folder that is followed, as it names it; owned */
 	uint64_t since_ticks;	    /* nothing asked for was written before; of its clock */
 	size_t text_bytes;
+	uint64_t look_bytes; /* of this look */
+	bool has_rest;	     /* ... which did not take all of it */
 	bool is_counter;
 	bool is_read; /* it has events that are asked for */
 	bool is_described, is_given_up;
@@ -84,8 +87,8 @@ struct looker {
 	struct asked *asked; /* owned; by pid */
 	size_t asked_count;
 	int32_t next_old; /* who is asked next of those who were */
-	size_t text_bytes;
 	struct sync_point first, now;
+	uint32_t turn; /* who is looked at first */
 	bool has_counter;
 	struct flight_logged_fire *fires; /* owned; of each trigger */
 	uint64_t *untold;		  /* owned, likewise: there was no room in the pipe */
@@ -213,7 +216,6 @@ static void give_up(struct looker *looker, struct program *program, _Atomic uint
 		(*why)++;
 	program->is_given_up = true;
 	program->is_read = false;
-	looker->text_bytes -= program->text_bytes;
 	program->text_bytes = 0;
 	flight_logged_drop(&looker->reader, (uint32_t)(program - looker->programs));
 }
@@ -228,6 +230,23 @@ static void begin_again(struct looker *looker)
 		if (program->follow && program->is_read)
 			user_follow_forget_metadata(program->follow);
 	}
+}
+
+/* One user may have half of the room. */
+static bool is_much_text(const struct looker *looker, const struct program *of)
+{
+	size_t all = 0, same = 0;
+
+	for (size_t i = 0; i < FLIGHT_LOGGED_SLOTS; i++) {
+		const struct program *program = &looker->programs[i];
+
+		if (!program->pid)
+			continue;
+		all += program->text_bytes;
+		if (program->process->proc.uid == of->process->proc.uid)
+			same += program->text_bytes;
+	}
+	return all > TEXTS_BYTES || same > TEXTS_BYTES / ONE_USER_PART;
 }
 
 static void describe(struct looker *looker, struct program *program, const char *text, size_t bytes)
@@ -248,9 +267,8 @@ static void describe(struct looker *looker, struct program *program, const char 
 	program->is_described = true;
 	if (!has_names(looker, text, bytes))
 		return;
-	looker->text_bytes += bytes - program->text_bytes;
 	program->text_bytes = bytes;
-	if (looker->text_bytes > TEXTS_BYTES) {
+	if (is_much_text(looker, program)) {
 		give_up(looker, program, &looker->counts->no_room);
 		return;
 	}
@@ -340,6 +358,22 @@ static void judge(struct looker *looker, struct program *program, uint64_t until
 	tell_fires(looker, program);
 }
 
+/* What one look may still read of the programs of its user, so that nobody keeps it from those of others. */
+static uint64_t bytes_left(const struct looker *looker, const struct program *of)
+{
+	uint64_t used = 0;
+
+	for (size_t i = 0; i < FLIGHT_LOGGED_SLOTS; i++) {
+		const struct program *program = &looker->programs[i];
+
+		if (program->look_bytes && program->process->proc.uid == of->process->proc.uid)
+			used += program->look_bytes;
+	}
+	if (used >= USER_BYTES)
+		return 0;
+	return USER_BYTES - used < LOOK_BYTES ? USER_BYTES - used : LOOK_BYTES;
+}
+
 static void look_at(struct looker *looker, struct program *program)
 {
 	struct user_followed followed;
@@ -360,7 +394,10 @@ static void look_at(struct looker *looker, struct program *program)
 	if (!program->since_ticks)
 		program->since_ticks = ticks_of(&looker->first, program);
 	until_ticks = ticks_of(&looker->now, program);
-	user_follow_look(program->follow, LOOK_BYTES, take_piece, looker, &followed);
+	user_follow_look(program->follow, bytes_left(looker, program), take_piece, looker,
+			 &followed);
+	program->look_bytes += followed.bytes;
+	program->has_rest = followed.has_rest;
 	if (followed.rest_ticks < until_ticks)
 		until_ticks = followed.rest_ticks;
 	if (followed.bytes)
@@ -379,7 +416,6 @@ static void stop_following(struct looker *looker, struct program *program)
 		return;
 	if (program->is_read)
 		flight_logged_drop(&looker->reader, slot);
-	looker->text_bytes -= program->text_bytes;
 	user_follow_free(program->follow);
 	flight_logged_match_fini(&program->match);
 	free(program->trace);
@@ -438,13 +474,17 @@ static void look_at_all(struct looker *looker)
 {
 	uint64_t read = 0;
 
+	for (size_t i = 0; i < FLIGHT_LOGGED_SLOTS; i++)
+		looker->programs[i].look_bytes = 0;
+	looker->turn++;
 	for (size_t i = 0; i < FLIGHT_LOGGED_SLOTS; i++) {
-		struct program *program = &looker->programs[i];
+		struct program *program =
+			&looker->programs[(looker->turn + i) % FLIGHT_LOGGED_SLOTS];
 		bool is_last = program->pid && has_ended(program);
 
 		if (program->follow)
 			look_at(looker, program);
-		if (is_last)
+		if (is_last && !(program->is_read && program->has_rest))
 			remove_program(looker, program);
 		read += program->pid && program->is_read;
 	}

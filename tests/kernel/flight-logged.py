@@ -94,6 +94,7 @@ def check_event(tap):
             tap.ok(rows and rows[0]["why"] == "%s: thread %d (logged-shop) of process %d" % (ORDERED, before.pid, before.pid),
                    "event: who logged it is told", rows, status())
             kernel.note("event: the snapshot ends %.0f ms after it" % (latency_ns / kernel.MS))
+            settled() # the pause is over
             with Shop(root, mode="stream") as later:
                 later.ask("order") # before it is found
                 rows = await_that(lambda: [row for row in listed(recorder.dir) if str(later.pid) in row["why"]])
@@ -209,7 +210,7 @@ def check_pair(tap):
 
 def check_behind(tap):
     """Looks that come late judge by the times of the events: what the pair says is exact."""
-    with Recorder(tap, "behind", *SMALL, "--on", SALE, "--pause", "1h") as recorder, Shop(folder_of(0, "late")) as shop:
+    with Recorder(tap, "behind", *SMALL, "--on", SALE, "--pause", "1h") as recorder, Shop(folder_of(0, "held-up")) as shop:
         shop.ask("noise 1")
         looked_at()
         looker = [pid for pid, _ in flight.watchers(recorder.pid) if open("/proc/%d/comm" % pid).read() == "holdup-logged\n"]
@@ -244,7 +245,7 @@ def check_overwritten(tap):
             text = kernel.holdup("flight", "status").stdout
             tap.ok("of them could not be seen whole" in text, "storm: status says how many", text)
             report = status()
-            kernel.note("storm: %d packets not seen, %.1f %% of a CPU to look" % (lost, 100 * report["cpu_ns"] / report["age_ns"]))
+            kernel.note("storm: %d packets not seen, %.1f %% of a CPU for the recorder and its looks" % (lost, 100 * report["cpu_ns"] / report["age_ns"]))
         explained(recorder.dir, 1)
 
 
