@@ -129,8 +129,12 @@ const struct flight_logged_row *flight_logged_tell(const struct flight_logged *l
 
 void flight_logged_note(const struct flight_logged *logged, struct flight *flight)
 {
+	int32_t reader = logged->counts ? logged->counts->reader : 0;
+
 	if (logged->pid)
 		flight_note_helper(flight, logged->pid);
+	if (reader)
+		flight_note_helper(flight, reader);
 }
 
 uint64_t flight_logged_cpu_ns(const struct flight_logged *logged)

@@ -38,6 +38,7 @@ struct flight_logged_counts {
 	_Atomic uint64_t lost;	     /* packets that were not seen whole */
 	_Atomic uint64_t unread;     /* programs whose packets cannot be read, so far */
 	_Atomic uint64_t other_time; /* programs whose clock is not ours, so far */
+	_Atomic int32_t reader;	     /* its child; 0 = there is none now */
 	_Atomic uint64_t no_room;    /* programs beyond what one looks at, so far */
 };
 
@@ -60,7 +61,7 @@ char *flight_logged_text(const struct flight_on *on, const struct flight_logged_
 const struct flight_logged_row *flight_logged_tell(const struct flight_logged *logged,
 						   struct flight_logged_row *row);
 
-/* It is no program of a snapshot. */
+/* They are no programs of a snapshot. */
 void flight_logged_note(const struct flight_logged *logged, struct flight *flight);
 
 uint64_t flight_logged_cpu_ns(const struct flight_logged *logged);

@@ -622,6 +622,7 @@ static void run(struct looker *looker)
 		cpu_ns = (cpu_now_ns(looker) - cpu_ns) * COST_PART;
 		every_ns = every_ns < cpu_ns ? cpu_ns : every_ns;
 		looker->counts->look_ns = every_ns;
+		looker->counts->reader = looker->reader.pid;
 		looker->counts->cpu_ns = cpu_now_ns(looker);
 		cpu_ns = clock_now_ns() - begin_ns; /* it takes itself */
 		if (!rest(looker, cpu_ns < every_ns ? every_ns - cpu_ns : 0))
