@@ -38,19 +38,13 @@
 
 /* ------------------------------------------------------------------- packets */
 
-enum packet_state {
-	PACKET_BEGUN,
-	PACKET_NOT_BEGUN,
-	PACKET_BAD,
-};
-
-static enum packet_state state_of(const struct user_packet *packet)
+enum user_packet_state user_packet_state(const struct user_packet *packet)
 {
 	if (packet->magic != USER_MAGIC || packet->packet_bits != (uint64_t)USER_PACKET * 8 ||
 	    packet->content_bits < USER_HEAD * 8 || packet->content_bits > packet->packet_bits ||
 	    packet->cpu >= CPUS_MAX)
-		return PACKET_BAD;
-	return packet->begin >= USER_NOT_BEGUN ? PACKET_NOT_BEGUN : PACKET_BEGUN;
+		return USER_PACKET_BAD;
+	return packet->begin >= USER_NOT_BEGUN ? USER_PACKET_NOT_BEGUN : USER_PACKET_BEGUN;
 }
 
 /*
@@ -122,7 +116,7 @@ static bool walk_next(struct walk *walk, struct user_packet *out_packet, struct 
 		return false;
 	}
 	walk->at += USER_PACKET;
-	walk->is_bad = state_of(out_packet) == PACKET_BAD;
+	walk->is_bad = user_packet_state(out_packet) == USER_PACKET_BAD;
 	sum->damaged += walk->is_bad;
 	return true;
 }
@@ -146,8 +140,7 @@ struct names {
 	uint64_t *lost; /* owned; by CPU */
 };
 
-/* "cpuN-NNNNNN": the CPU, or -1. */
-static int64_t cpu_of_name(const char *name)
+int64_t user_cpu_of_name(const char *name, uint32_t *out_index)
 {
 	unsigned cpu, index;
 	char rest;
@@ -155,7 +148,15 @@ static int64_t cpu_of_name(const char *name)
 	if (sscanf(name, "cpu%5u-%9u%c", &cpu, &index, &rest) != 2 || cpu >= CPUS_MAX ||
 	    strspn(name + 3, "0123456789-") != strlen(name + 3))
 		return -1;
+	*out_index = index;
 	return cpu;
+}
+
+static int64_t cpu_of_name(const char *name)
+{
+	uint32_t ignored;
+
+	return user_cpu_of_name(name, &ignored);
 }
 
 static bool is_hidden(const char *name)
@@ -377,7 +378,7 @@ static uint64_t trim_file(int file, uint64_t bytes, struct user_sum *sum, uint64
 	while (walk_next(&walk, &packet, sum)) {
 		uint64_t half;
 
-		if (!walk.is_bad && state_of(&packet) == PACKET_NOT_BEGUN) {
+		if (!walk.is_bad && user_packet_state(&packet) == USER_PACKET_NOT_BEGUN) {
 			if (packet.lost > *lost)
 				*lost = packet.lost;
 			continue;
@@ -457,7 +458,7 @@ static void count_file(int file, uint64_t bytes, struct user_sum *sum, uint64_t 
 	struct user_packet packet;
 
 	while (walk_next(&walk, &packet, sum)) {
-		if (state_of(&packet) == PACKET_BEGUN)
+		if (user_packet_state(&packet) == USER_PACKET_BEGUN)
 			add_packet(sum, &packet, packet_settle(&packet, false), lost);
 	}
 }
@@ -518,7 +519,7 @@ static void find_edges(struct copying *copying, int fd, const struct names *name
 
 		walk.file = file;
 		while (file >= 0 && walk_next(&walk, &packet, &ignored)) {
-			if (state_of(&packet) == PACKET_BEGUN &&
+			if (user_packet_state(&packet) == USER_PACKET_BEGUN &&
 			    packet.begin <= copying->times.from &&
 			    packet.begin > copying->edges[cpu])
 				copying->edges[cpu] = packet.begin;
@@ -544,7 +545,7 @@ static int copy_packet(struct copying *copying, const struct walk *walk, struct 
 	struct user_packet after;
 	int rc, from = walk->file;
 
-	if (state_of(&before) != PACKET_BEGUN || !is_asked_for(copying, &before, cpu))
+	if (user_packet_state(&before) != USER_PACKET_BEGUN || !is_asked_for(copying, &before, cpu))
 		return 0;
 	half = packet_settle(&before, copying->is_dead);
 	bytes = (before.content_bits + 7) / 8;

@@ -13,6 +13,19 @@
 #include <stdint.h>
 
 struct err;
+struct user_packet;
+
+enum user_packet_state {
+	USER_PACKET_BEGUN,
+	USER_PACKET_NOT_BEGUN,
+	USER_PACKET_BAD,
+};
+
+/* Of the head of a packet, which may be anything: of one that is not bad all sizes are possible. */
+enum user_packet_state user_packet_state(const struct user_packet *packet);
+
+/* The name of a file of packets, cpuN-NNNNNN: the CPU and its number, or -1. */
+int64_t user_cpu_of_name(const char *name, uint32_t *out_index);
 
 /* What is in a folder. */
 struct user_sum {

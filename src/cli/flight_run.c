@@ -28,6 +28,7 @@
 #include "base/text.h"
 #include "cli/exit.h"
 #include "cli/flight_ask.h"
+#include "cli/flight_logged.h"
 #include "cli/flight_model.h"
 #include "cli/flight_share.h"
 #include "cli/flight_store.h"
@@ -74,6 +75,7 @@ struct running {
 	struct flight_looks looks;
 	struct flight_models models;
 	struct flight_units units;
+	struct flight_logged logged;
 	struct flight_on *fired; /* its wait has not ended yet; NULL = none */
 	struct flight_seen seen; /* that wait */
 	char *place;		 /* owned; where in the kernel; NULL = not known */
@@ -240,6 +242,7 @@ static int take(struct running *run, struct flight *flight, struct waiting *one,
 		return rc;
 	flight_models_note(&run->models, flight);
 	flight_note_helper(flight, run->units.pid);
+	flight_logged_note(&run->logged, flight);
 	rc = flight_snapshot(flight, dir, &taken, err);
 	run->last_gap_ns = taken.gap_ns ? taken.gap_ns : run->last_gap_ns;
 	if (rc < 0)
@@ -261,7 +264,7 @@ static bool is_of_thread(const struct waiting *one, const struct flight_seen *se
 {
 	if (one->on && one->on->kind == FLIGHT_ON_UNIT)
 		return seen->tid > 0 && (!seen->until_ns || seen->until_ns > one->row.begin_ns);
-	return one->on && (flight_on_is_wait(one->on) || one->on->kind == FLIGHT_ON_PAIR);
+	return one->on && (flight_on_is_wait(one->on) || flight_on_is_pair(one->on));
 }
 
 /* What is explained: all of it, or of a thread what fired. 'to_ns': when it was taken. */
@@ -436,6 +439,31 @@ static void on_unit(struct running *run, struct flight_on *on)
 	on->fd = -1;
 }
 
+/* Those that are not told here in words are counted all the same. */
+static void on_logged(struct running *run, struct flight_on *on)
+{
+	const struct flight_seen seen = run->seen; /* of a wait that has not ended yet */
+	struct flight_logged_message message;
+	int rc;
+
+	while ((rc = flight_logged_take(on->fd, &message)) > 0) {
+		AUTO_FREE char *why = flight_logged_text(on, &message);
+
+		on->fired += message.count - 1;
+		on->suppressed += message.count - 1;
+		run->seen = (struct flight_seen){ .tid = message.tid,
+						  .since_ns = message.first_ns,
+						  .until_ns = message.second_ns };
+		fire(run, on, why);
+	}
+	run->seen = seen;
+	if (rc == 0)
+		return;
+	say(run, "%s is off: the process that looks for it has ended", on->text);
+	mem_close_fd(&on->fd);
+	on->fd = -1;
+}
+
 /* Those that have happened wait until the next one could be told. */
 static void arm_events(struct running *run)
 {
@@ -528,14 +556,15 @@ static uint64_t looks_every(const struct running *run, bool named)
 }
 
 static void fill_status(struct running *run, struct flight_status_report *status,
-			struct flight_trigger_row *rows)
+			struct flight_trigger_row *rows, struct flight_logged_row *logged)
 {
 	const struct flight_run_opts *opts = run->opts;
-	uint64_t models_ns = flight_models_cpu_ns(&run->models) + flight_units_cpu_ns(&run->units);
+	uint64_t beside_ns = flight_models_cpu_ns(&run->models) + flight_units_cpu_ns(&run->units) +
+			     flight_logged_cpu_ns(&run->logged);
 	struct flight_held held;
 
 	flight_held(run->flight, &held);
-	held.cost.cpu_ns += models_ns;
+	held.cost.cpu_ns += beside_ns;
 	for (size_t i = 0; i < opts->on_count; i++)
 		rows[i] = (struct flight_trigger_row){ opts->ons[i].text, opts->ons[i].fired,
 						       opts->ons[i].suppressed,
@@ -560,7 +589,7 @@ static void fill_status(struct running *run, struct flight_status_report *status
 		.step = held.step,
 		.has_lean_steps = held.has_lean_steps,
 		.steps = held.steps,
-		.cpu_ns = usage_ns(RUSAGE_SELF) - run->cpu_ns + models_ns,
+		.cpu_ns = usage_ns(RUSAGE_SELF) - run->cpu_ns + beside_ns,
 		.explain_cpu_ns = usage_ns(RUSAGE_CHILDREN),
 		.snapshots = run->snapshots,
 		.failed = run->failed,
@@ -572,6 +601,7 @@ static void fill_status(struct running *run, struct flight_status_report *status
 		.look_named_ns = looks_every(run, true),
 		.triggers = rows,
 		.trigger_count = opts->on_count,
+		.logged = flight_logged_tell(&run->logged, logged),
 		.messages = run->messages,
 		.message_count = run->message_count,
 	};
@@ -581,6 +611,7 @@ static void answer_status(struct running *run, int fd, bool json)
 {
 	AUTO_FREE struct flight_trigger_row *rows = xcalloc(run->opts->on_count + 1, sizeof(*rows));
 	struct flight_status_report status;
+	struct flight_logged_row logged;
 	AUTO_FREE char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
@@ -589,7 +620,7 @@ static void answer_status(struct running *run, int fd, bool json)
 		flight_answer(fd, EXIT_FAIL, "no memory for an answer");
 		return;
 	}
-	fill_status(run, &status, rows);
+	fill_status(run, &status, rows, &logged);
 	report_flight_status(out, &status, json);
 	(void)fclose(out); /* memory */
 	flight_answer(fd, EXIT_OK, text);
@@ -684,18 +715,6 @@ static void on_time(struct running *run, uint64_t *tick_ns)
 		look(run);
 }
 
-static struct pollfd wait_for(const struct flight_on *on)
-{
-	if (on->kind == FLIGHT_ON_EVENT)
-		return (struct pollfd){ .fd = flight_event_fd(on->tracer), .events = POLLIN };
-	if (on->kind == FLIGHT_ON_PAIR)
-		return (struct pollfd){ .fd = on->pair ? flight_pair_fd(on->pair) : -1,
-					.events = POLLIN };
-	if (on->kind == FLIGHT_ON_MODEL || on->kind == FLIGHT_ON_UNIT)
-		return (struct pollfd){ .fd = on->fd, .events = POLLIN };
-	return (struct pollfd){ .fd = on->kind == FLIGHT_ON_PSI ? on->fd : -1, .events = POLLPRI };
-}
-
 static void on_trigger(struct running *run, struct flight_on *on, short events)
 {
 	if (on->kind == FLIGHT_ON_MODEL) {
@@ -704,6 +723,8 @@ static void on_trigger(struct running *run, struct flight_on *on, short events)
 	}
 	if (on->kind == FLIGHT_ON_UNIT)
 		on_unit(run, on);
+	else if (on->kind == FLIGHT_ON_LOGGED)
+		on_logged(run, on);
 	else if (on->kind == FLIGHT_ON_EVENT || on->kind == FLIGHT_ON_PAIR)
 		on_event(run, on);
 	else
@@ -731,7 +752,7 @@ static void loop(struct running *run)
 		waits[NAMED] =
 			(struct pollfd){ .fd = flight_named_fd(run->flight), .events = POLLIN };
 		for (size_t i = 0; i < run->opts->on_count; i++)
-			waits[PRESSURE + i] = wait_for(&run->opts->ons[i]);
+			waits[PRESSURE + i] = flight_on_wait(&run->opts->ons[i]);
 		if (poll(waits, count, next_wait_ms(run, tick_ns)) < 0)
 			continue;
 		if (waits[SIGNAL].revents)
@@ -895,6 +916,8 @@ static int begin(struct running *run, struct err *err)
 				 run->opts->events, err);
 	if (rc == 0)
 		rc = flight_units_start(&run->units, run->opts->ons, run->opts->on_count, err);
+	if (rc == 0)
+		rc = flight_logged_start(&run->logged, run->opts->ons, run->opts->on_count, err);
 	if (rc == 0 && run->units.text[0])
 		say(run, "%s", run->units.text);
 	if (rc < 0)
@@ -930,6 +953,7 @@ static void run_fini(struct running *run)
 	flight_why_end(&run->why);
 	flight_models_end(&run->models);
 	flight_units_end(&run->units);
+	flight_logged_end(&run->logged);
 	flight_close(run->flight);
 	for (size_t i = 0; i < run->opts->on_count; i++)
 		flight_on_close(&run->opts->ons[i]);

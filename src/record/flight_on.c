@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +49,12 @@ static const struct {
 	{ "runq", "runq>THREADS/DURATION (100ms or longer)" },
 	{ "oom", "oom or oom@/CGROUP" },
 	{ "event", "event:SYSTEM:NAME or event:SYSTEM:NAME:FILTER" },
-	{ "pair", "pair:SYSTEM:NAME->SYSTEM:NAME>DURATION (two events or points)" },
+	{ "pair",
+	  "pair:SYSTEM:NAME->SYSTEM:NAME>DURATION (two events or points, or user:CLASS:EVENT "
+	  "twice)" },
 	{ "probe", "probe:/PROGRAM:FUNCTION" },
 	{ "usdt", "usdt:/PROGRAM:PROVIDER:NAME" },
+	{ "user", "user:CLASS:EVENT" },
 	{ "model", "model:/FILE.yaml (an absolute path)" },
 	{ "unit", "unit or unit:NAME (* and ? stand for any letters, .service may be left out)" },
 };
@@ -210,6 +214,22 @@ static char *event_path(const char *text, size_t length)
 		       : NULL;
 }
 
+/* "shop:paid": what a program logs. */
+static bool is_logged(const char *text)
+{
+	size_t class = word_length(text),
+	       event = text[class] == ':' ? word_length(text + class + 1) : 0;
+
+	return class && event && !text[class + 1 + event];
+}
+
+static bool parse_logged(const char *text, struct flight_on *on)
+{
+	on->kind = FLIGHT_ON_LOGGED;
+	on->event = xstrdup(text);
+	return is_logged(text);
+}
+
 /* One of a pair: "oom/mark_victim", or a point as it is given; NULL = neither. */
 static char *pair_end(const char *text, size_t length)
 {
@@ -217,9 +237,24 @@ static char *pair_end(const char *text, size_t length)
 	bool is_usdt = strncmp(end, "usdt:", 5) == 0;
 	struct flight_on point = { 0 };
 
+	if (strncmp(end, "user:", 5) == 0)
+		return is_logged(end + 5) ? xstrdup(end) : NULL;
 	if (!is_usdt && strncmp(end, "probe:", 6) != 0)
 		return event_path(text, length);
 	return parse_point(end + (is_usdt ? 5 : 6), is_usdt, &point) ? xstrdup(end) : NULL;
+}
+
+/* "user:shop:begin", of both or of none of them: nobody else sees what programs log. */
+static bool parse_pair_logged(struct flight_on *on)
+{
+	char *ends[] = { on->event, on->second };
+
+	if (strncmp(ends[0], "user:", 5) != 0 || strncmp(ends[1], "user:", 5) != 0)
+		return false;
+	on->kind = FLIGHT_ON_LOGGED;
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		memmove(ends[i], ends[i] + 5, strlen(ends[i] + 5) + 1);
+	return true;
 }
 
 /* "sched:a->sched:b>200ms": another event, or its end is its beginning */
@@ -232,8 +267,12 @@ static bool parse_pair(const char *text, struct flight_on *on)
 		return false;
 	on->event = pair_end(text, (size_t)(arrow - text));
 	on->second = pair_end(arrow + 2, (size_t)(limit - arrow - 2));
-	return on->event && on->second && strcmp(on->event, on->second) != 0 &&
-	       text_parse_duration(limit + 1, &on->min_ns) && on->min_ns > 0;
+	if (!on->event || !on->second || strcmp(on->event, on->second) == 0)
+		return false;
+	if ((strncmp(on->event, "user:", 5) == 0 || strncmp(on->second, "user:", 5) == 0) &&
+	    !parse_pair_logged(on))
+		return false;
+	return text_parse_duration(limit + 1, &on->min_ns) && on->min_ns > 0;
 }
 
 /* "/etc/shop.yaml": the recorder has no folder of its caller's. */
@@ -276,6 +315,8 @@ static bool parse_trigger(const char *text, struct flight_on *on)
 		return parse_point(text + 6, false, on);
 	if (strncmp(text, "usdt:", 5) == 0)
 		return parse_point(text + 5, true, on);
+	if (strncmp(text, "user:", 5) == 0)
+		return parse_logged(text + 5, on);
 	if (strncmp(text, "model:", 6) == 0)
 		return parse_model(text + 6, on);
 	if (strncmp(text, "unit", 4) == 0)
@@ -320,6 +361,11 @@ void flight_on_fini(struct flight_on *on)
 	on->cgroup = on->comm = on->event = on->filter = on->second = NULL;
 }
 
+bool flight_on_is_pair(const struct flight_on *on)
+{
+	return on->second;
+}
+
 bool flight_on_is_wait(const struct flight_on *on)
 {
 	return on->kind == FLIGHT_ON_D || on->kind == FLIGHT_ON_RUNNABLE;
@@ -328,6 +374,19 @@ bool flight_on_is_wait(const struct flight_on *on)
 bool flight_on_works(const struct flight_on *on)
 {
 	return flight_on_is_wait(on) || (on->fd >= 0 && !on->is_deaf) || on->tracer || on->pair;
+}
+
+struct pollfd flight_on_wait(const struct flight_on *on)
+{
+	if (on->kind == FLIGHT_ON_EVENT)
+		return (struct pollfd){ .fd = flight_event_fd(on->tracer), .events = POLLIN };
+	if (on->kind == FLIGHT_ON_PAIR)
+		return (struct pollfd){ .fd = on->pair ? flight_pair_fd(on->pair) : -1,
+					.events = POLLIN };
+	if (on->kind == FLIGHT_ON_MODEL || on->kind == FLIGHT_ON_UNIT ||
+	    on->kind == FLIGHT_ON_LOGGED)
+		return (struct pollfd){ .fd = on->fd, .events = POLLIN };
+	return (struct pollfd){ .fd = on->kind == FLIGHT_ON_PSI ? on->fd : -1, .events = POLLPRI };
 }
 
 /* ----------------------------------------------------------------- pressure */

@@ -15,6 +15,7 @@
  *	pair:A:B->C:D>200ms     a thread passes event C:D longer after A:B: flight_pair.h
  *	unit:nginx, unit        a unit of systemd fails: flight_unit.h
  *	model:/etc/shop.yaml    a model (docs/model.md) is violated: who runs us has a child that says so
+ *	user:shop:paid          a program logs this event with libholdup: who runs us looks for it; also in pairs
  *	pair:usdt:/usr/bin/x:a:b->usdt:/usr/bin/x:a:c>1s    the same of points in programs
  *
  * D and runnable are looked for in /proc, so often that looking costs at most 1 % of a CPU. A wait that
@@ -24,6 +25,7 @@
 #ifndef RECORD_FLIGHT_ON_H
 #define RECORD_FLIGHT_ON_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,8 +42,9 @@ enum flight_on_kind {
 	FLIGHT_ON_OOM,	 /* as above */
 	FLIGHT_ON_EVENT, /* flight_event.h */
 	FLIGHT_ON_PAIR,
-	FLIGHT_ON_MODEL, /* not opened here */
-	FLIGHT_ON_UNIT,	 /* as above; flight_unit.h */
+	FLIGHT_ON_MODEL,  /* not opened here */
+	FLIGHT_ON_UNIT,	  /* as above; flight_unit.h */
+	FLIGHT_ON_LOGGED, /* not opened here: flight_logged.h of cli */
 };
 
 enum flight_on_resource {
@@ -69,7 +72,7 @@ struct flight_on {
 	uint64_t looked_ns; /* CLOCK_MONOTONIC */
 	uint64_t cost_ns;   /* CPU time of the last look */
 	/* event */
-	char *event;	   /* owned; "oom/mark_victim"; NULL = a point in a program */
+	char *event; /* owned; "oom/mark_victim", logged "shop:paid"; NULL = a point in a program */
 	const char *point; /* behind the colon; a view */
 	bool is_usdt;
 	char *filter;		     /* owned; NULL = all */
@@ -99,8 +102,14 @@ int flight_on_open(struct flight_on *on, struct err *err);
 void flight_on_close(struct flight_on *on);
 void flight_on_fini(struct flight_on *on);
 
+/* Is it of one thread, between two events that it passed? */
+bool flight_on_is_pair(const struct flight_on *on);
+
 /* Is it about the wait of one thread? */
 bool flight_on_is_wait(const struct flight_on *on);
+
+/* What is to be waited for with poll(): its descriptor is -1 where that is nothing. */
+struct pollfd flight_on_wait(const struct flight_on *on);
 
 /* Has it been opened, and not gone since? */
 bool flight_on_works(const struct flight_on *on);

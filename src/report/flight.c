@@ -20,6 +20,27 @@ static void print_messages(FILE *out, const struct flight_status_report *status)
 	}
 }
 
+static void print_if(FILE *out, uint64_t count, const char *one, const char *more)
+{
+	if (count)
+		fprintf(out, "    %s %s\n", text_count(count).s, count == 1 ? one : more);
+}
+
+static void print_logged(FILE *out, const struct flight_logged_row *logged)
+{
+	fprintf(out, "  looks at what %s program%s log every %s\n", text_count(logged->programs).s,
+		logged->programs == 1 ? "" : "s", text_duration(logged->look_ns).s);
+	print_if(out, logged->lost, "packet of them could not be seen whole",
+		 "packets of them could not be seen whole");
+	print_if(out, logged->unread, "program logs what cannot be read",
+		 "programs log what cannot be read");
+	print_if(out, logged->other_time, "program has a clock that cannot be converted",
+		 "programs have a clock that cannot be converted");
+	print_if(out, logged->no_room,
+		 "program is not looked at: there is room for 256, 128 of a user",
+		 "programs are not looked at: there is room for 256, 128 of a user");
+}
+
 static void print_triggers(FILE *out, const struct flight_status_report *status)
 {
 	for (size_t i = 0; i < status->trigger_count; i++) {
@@ -34,6 +55,8 @@ static void print_triggers(FILE *out, const struct flight_status_report *status)
 			text_duration(status->look_ns).s,
 			status->look_named_ns ? ", at the named ones every " : "",
 			status->look_named_ns ? text_duration(status->look_named_ns).s : "");
+	if (status->logged)
+		print_logged(out, status->logged);
 }
 
 static void print_held(FILE *out, const struct flight_status_report *status)
@@ -123,6 +146,22 @@ static void json_triggers(struct json *json, const struct flight_status_report *
 	json_end_array(json);
 }
 
+static void json_logged(struct json *json, const struct flight_logged_row *logged)
+{
+	if (!logged) {
+		json_print_null(json, "logged");
+		return;
+	}
+	json_begin_object(json, "logged");
+	json_print_u64(json, "programs", logged->programs);
+	json_print_u64(json, "look_ns", logged->look_ns);
+	json_print_u64(json, "lost_packets", logged->lost);
+	json_print_u64(json, "unread", logged->unread);
+	json_print_u64(json, "other_time", logged->other_time);
+	json_print_u64(json, "no_room", logged->no_room);
+	json_end_object(json);
+}
+
 static void json_status(FILE *out, const struct flight_status_report *status)
 {
 	const struct {
@@ -172,6 +211,7 @@ static void json_status(FILE *out, const struct flight_status_report *status)
 		json_print_null(&json, "lasts_ns");
 	else
 		json_print_u64(&json, "lasts_ns", status->lasts_ns);
+	json_logged(&json, status->logged);
 	json_triggers(&json, status);
 	json_end_object(&json);
 	json_fini(&json);

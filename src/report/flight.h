@@ -29,6 +29,16 @@ struct flight_trigger_row {
 	bool is_on; /* the kernel wakes us, or we look */
 };
 
+/* Looks at what programs log, for triggers. Programs are counted since the recorder runs, but for those of now. */
+struct flight_logged_row {
+	uint64_t programs; /* now, that have such events */
+	uint64_t look_ns;
+	uint64_t lost;	     /* packets that were not seen whole */
+	uint64_t unread;     /* programs whose packets cannot be read */
+	uint64_t other_time; /* programs whose clock is not ours */
+	uint64_t no_room;    /* programs that were too many */
+};
+
 struct flight_message {
 	uint64_t real_ns;
 	char *text; /* owned */
@@ -52,6 +62,8 @@ struct flight_status_report {
 	uint64_t look_named_ns; /* the same at those that a trigger names */
 	const struct flight_trigger_row *triggers;
 	size_t trigger_count;
+	const struct flight_logged_row
+		*logged;		       /* NULL = no trigger is about programs' own events */
 	const struct flight_message *messages; /* oldest first */
 	size_t message_count;
 };

@@ -77,6 +77,24 @@ static void a_queue_has_a_length_and_a_time(void **state)
 	flight_on_fini(&on);
 }
 
+static void what_programs_log_is_taken_alone_and_in_pairs(void **state)
+{
+	struct flight_on on = parsed("user:shop:paid");
+
+	(void)state;
+	assert_int_equal(on.kind, FLIGHT_ON_LOGGED);
+	assert_string_equal(on.event, "shop:paid");
+	assert_false(flight_on_is_pair(&on));
+	flight_on_fini(&on);
+	on = parsed("pair:user:shop:sale_begin->user:net:rx>200ms");
+	assert_int_equal(on.kind, FLIGHT_ON_LOGGED);
+	assert_string_equal(on.event, "shop:sale_begin");
+	assert_string_equal(on.second, "net:rx");
+	assert_int_equal(on.min_ns, 200000000);
+	assert_true(flight_on_is_pair(&on));
+	flight_on_fini(&on);
+}
+
 static void an_event_has_perhaps_a_filter(void **state)
 {
 	struct flight_on on = parsed("event:block:block_rq_complete:error > 0 && comm == \"a:b\"");
@@ -192,6 +210,16 @@ static void what_is_no_trigger_is_refused(void **state)
 		"probe:/bin/x:",
 		"usdt:",
 		"usdt:a:b",
+		"user:",
+		"user:shop",
+		"user:shop:",
+		"user:shop:paid:x",
+		"user:sh op:paid",
+		"pair:user:shop:a->user:shop:a>1s",
+		"pair:user:shop:a->block:b>1s",
+		"pair:block:b->user:shop:a>1s",
+		"pair:user:shop->user:shop:a>1s",
+		"pair:user:shop:a->user:shop:b>0",
 		"pair:",
 		"pair:a:b>1s",
 		"pair:a:b->c:d",
@@ -280,6 +308,7 @@ static void what_a_kind_must_look_like_is_said(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_programs_log_is_taken_alone_and_in_pairs),
 		cmocka_unit_test(pressure_has_a_resource_a_share_and_a_window),
 		cmocka_unit_test(full_stands_before_the_cgroup),
 		cmocka_unit_test(waits_have_a_limit_and_perhaps_a_name),
