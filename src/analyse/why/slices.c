@@ -238,8 +238,9 @@ struct looking {
 	bool is_own;	      /* that of the slice */
 	bool signalled;	      /* it sent a signal to its own process since that slice */
 	uint32_t opened;      /* files, to read, since that slice, that are open still */
-	bool has_opened;      /* there were some, behind any of the slices */
-	bool has_reported;    /* it wrote to its output, the same */
+	bool has_no_set; /* it has closed one since that slice, and not made another one: see is_set_of_look() */
+	bool has_opened;   /* there were some, behind any of the slices */
+	bool has_reported; /* it wrote to its output, the same */
 	uint32_t
 		sent; /* channel that it put something into since, for itself to take out; 0 = none */
 	uint64_t sent_ns; /* when that call began */
@@ -344,7 +345,7 @@ static enum look look_at_slice(struct looking *looking, uint32_t index, const st
 	bool goes_on = is_slice(looking->query, wait);
 
 	if ((looking->is_long && !goes_on) || looking->took || looking->sent || looking->opened ||
-	    is_out_of_turn(&looking->turns, goes_on))
+	    looking->has_no_set || is_out_of_turn(&looking->turns, goes_on))
 		return LOOK_OVER;
 	/* Another loop: sleeps of one are alike. */
 	if (goes_on && query_sleeps(looking->query, wait) && is_another_length(looking, wait))
@@ -438,6 +439,21 @@ static bool is_file_read(struct looking *looking, uint32_t call, uint32_t word)
 	return true;
 }
 
+/* Who has an epoll set for each look makes one for each that it has closed. */
+static bool is_set_of_look(struct looking *looking, uint32_t call)
+{
+	const char *name = asks_name(looking->query, call);
+
+	if (!asks_is_among(" epoll_wait epoll_pwait epoll_pwait2 ",
+			   asks_name(looking->query, looking->slice.in)))
+		return false;
+	if (looking->has_no_set ? !asks_is_among(" epoll_create epoll_create1 ", name)
+				: strcmp(name, "close") != 0)
+		return false;
+	looking->has_no_set = !looking->has_no_set;
+	return true;
+}
+
 /* Who says how far it is, again and again, waits on for the same descriptors. */
 static bool is_report(struct looking *looking, uint32_t call, uint32_t word)
 {
@@ -520,7 +536,7 @@ static enum look look_at_end(struct looking *looking, uint32_t word, uint64_t en
 	}
 	looking->took |= looking->found_ns && asks_takes(looking->query, call);
 	return call_is(looking->query, call, CALL_LOOKS) || is_copy_closed(looking, call, word) ||
-			       is_file_read(looking, call, word) ||
+			       is_file_read(looking, call, word) || is_set_of_look(looking, call) ||
 			       is_of_handler(looking->query, &looking->slice,
 					     asks_name(looking->query, call))
 		       ? LOOK_ON
@@ -609,7 +625,7 @@ static bool look_through(struct looking *looking)
 	looking->has_looked = false;
 	looking->what = 0;
 	looking->by_next = looking->took = looking->signalled = false;
-	looking->has_opened = looking->has_reported = false;
+	looking->has_opened = looking->has_reported = looking->has_no_set = false;
 	looking->serves = why_serves_runtime(
 		timeline_name(query->tl, query->tl->threads[looking->slot]->comm));
 	looking->sent = looking->opened = 0;

@@ -340,6 +340,41 @@ static void a_file_that_is_read_is_a_look(void **unused)
 	assert_slices("", (const char *const[][2]){ { "openat -100 4096 0", "5" }, { 0 } }, 0);
 }
 
+static uint64_t joined_with_sets(const char *const (*calls)[2])
+{
+	struct script script = begun();
+	struct told *told;
+	uint64_t count;
+
+	for (int i = 0; i < 3; i++) {
+		slice(&script, "epoll_wait 5", 100);
+		for (int j = 0; calls[j][0]; j++)
+			call(&script, calls[j][0], calls[j][1]);
+	}
+	woken_slice(&script, "epoll_wait 5", 10);
+	told = asked(&script);
+	count = told->why.slice_count;
+	told_free(told);
+	return count;
+}
+
+/* selectors.DefaultSelector() of Python in a loop. */
+static void an_epoll_set_may_be_made_for_each_look(void **unused)
+{
+	assert_int_equal(joined_with_sets((const char *const[][2]){ { "close 5", "0" },
+								    { "epoll_create1 0", "5" },
+								    { "epoll_ctl 5 1 3", "0" },
+								    { 0 } }),
+			 3);
+	assert_int_equal(joined_with_sets((const char *const[][2]){ { "close 9", "0" }, { 0 } }),
+			 0);
+	assert_int_equal(joined_with_sets((const char *const[][2]){ { "close 9", "0" },
+								    { "close 5", "0" },
+								    { "epoll_create1 0", "5" },
+								    { 0 } }),
+			 0);
+}
+
 static void who_writes_in_between_does_more_than_look(void **unused)
 {
 	struct script script = begun();
@@ -950,6 +985,7 @@ int main(void)
 		cmocka_unit_test(what_it_sent_itself_is_nothing_new),
 		cmocka_unit_test(a_file_that_is_read_is_a_look),
 		cmocka_unit_test(who_writes_in_between_does_more_than_look),
+		cmocka_unit_test(an_epoll_set_may_be_made_for_each_look),
 		cmocka_unit_test(several_things_by_turns_are_one_wait),
 		cmocka_unit_test(who_only_writes_its_output_waits_on_as_inferred),
 		cmocka_unit_test(a_periodic_loop_works_each_time),
