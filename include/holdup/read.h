@@ -660,7 +660,7 @@ struct hr_cause {
 	uint32_t reserved;
 };
 
-/* Causes are in order of ns, the largest first; waits for work come behind other causes of 2 % or more. */
+/* Causes are in order of ns, the largest first; waits for work come last where something held it up for 2 % or more. */
 HR_API uint32_t hr_cause_count(const struct hr_why *why);
 HR_API int hr_cause_get(struct hr_why *why, uint32_t index, struct hr_cause *out_cause);
 

@@ -208,8 +208,8 @@ static void put_timer(FILE *out, const struct why *why, const struct why_row *ro
 
 bool why_words_is_parked(const struct why_root *root)
 {
-	return root->why && (root->why->kind == WHY_REASON_PARKED ||
-			     root->why->kind == WHY_REASON_LAUNCHED);
+	return root->why &&
+	       (root->why->kind == WHY_REASON_PARKED || root->why->kind == WHY_REASON_LAUNCHED);
 }
 
 /* What it waited for did not come: said with what happened instead. */

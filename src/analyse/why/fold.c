@@ -61,16 +61,19 @@ void why_roots_rank(struct why_root *roots, size_t count)
 	struct why_root *ranked = xcalloc(count + 1, sizeof(*ranked));
 	uint64_t all_ns = 0;
 	size_t put = 0;
+	bool any = false;
 
 	for (size_t i = 0; i < count; i++)
 		all_ns += roots[i].ns;
+	for (size_t i = 0; i < count; i++)
+		any |= why_outranks_idle(roots[i].class, roots[i].ns, all_ns);
 	for (int rank = 0; rank <= 2; rank++) {
 		for (size_t i = 0; i < count; i++) {
 			if (rank_of(&roots[i], all_ns) == rank)
 				ranked[put++] = roots[i];
 		}
 	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; any && i < count; i++)
 		roots[i] = ranked[i];
 	free(ranked);
 }
@@ -197,9 +200,16 @@ static void rank_rows(struct why_rows *rows)
 	struct why_row *ranked = xcalloc(rows->count + 1, sizeof(*ranked));
 	uint64_t all_ns = 0;
 	size_t put = 0;
+	bool any = false;
 
 	for (size_t i = 0; i < rows->count; i++)
 		all_ns += rows->at[i].sum.ns;
+	for (size_t i = 0; i < rows->count; i++)
+		any |= why_outranks_idle(rows->at[i].sum.class, rows->at[i].sum.ns, all_ns);
+	if (!any) {
+		free(ranked);
+		return;
+	}
 	for (int rank = 0; rank <= 2; rank++) {
 		for (size_t i = 0; i < rows->count; i++) {
 			if (rank_of(&rows->at[i].sum, all_ns) == rank)

@@ -35,15 +35,15 @@ struct why_rows {
 };
 
 /*
- * Waiting for work holds nothing up, however long it took: what did, or was done, comes first, if it is of at least one in
- * fifty parts of all. 0 comes first.
+ * Waiting for work holds nothing up, however long it took: where something did, for at least one in fifty parts of all, that
+ * comes first, and so does work. 0 comes first.
  */
 int why_rank(enum why_class class, uint64_t ns, uint64_t all_ns);
 
 /* Does a wait of that class say more than a longer one for work? Interrupts and the like do not. */
 bool why_outranks_idle(enum why_class class, uint64_t ns, uint64_t all_ns);
 
-/* Roots that lie largest first are put into the order of their ranks, each rank largest first. */
+/* Roots that lie largest first are put into the order of their ranks, each rank largest first; if one outranks waits for work. */
 void why_roots_rank(struct why_root *roots, size_t count);
 
 /*
