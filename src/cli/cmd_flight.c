@@ -303,7 +303,7 @@ const struct command cmd_flight = {
 		"                           either may be a point in a program, as below\n"
 		"  probe:/usr/bin/x:work    a function of a program begins; work%return: ends\n"
 		"  usdt:/usr/bin/x:a:b      a USDT point of a program is passed\n"
-		"  user:shop:timeout        a program logs this event with libholdup; also in pairs,\n"
+		"  user:shop:timeout        a program logs this event with libholdup; also\n"
 		"                           pair:user:shop:a->user:shop:b>1s\n"
 		"  model:/etc/x.yaml        a model is violated, as holdup watch finds it\n"
 		"  unit:nginx, unit:web@*   a unit of systemd fails; unit: any\n"

@@ -127,7 +127,7 @@ def is_on(sysctl):
 
 def check_lacking(tap):
     """Who has no rights is told what to do."""
-    for args, words in ((["why", "--", "true"], ("root", "sudo")), (["record", "-d", "1"], ("root", "sudo")),
+    for args, words in ((["record", "-d", "1"], ("root", "sudo")),
                         (["delays", "listen"], ("CAP_NET_ADMIN", "sudo")),
                         (["delays", "--enable"], ("task_delayacct", "sudo")),
                         (["recover", os.path.realpath("theirs")], ("theirs", "Permission denied"))):
@@ -136,6 +136,10 @@ def check_lacking(tap):
         done = subprocess.run([kernel.HOLDUP, *args], user=NOBODY, group=NOBODY, capture_output=True, text=True,
                               check=False, cwd="/")
         clear(tap, "without rights: " + " ".join(args), done, COULD_NOT, *words)
+    done = subprocess.run([kernel.HOLDUP, "why", "--", "sleep", "0.3"], user=NOBODY, group=NOBODY, capture_output=True, text=True,
+                          check=False, cwd="/")
+    tap.ok(done.returncode == 0 and "Sampled, not traced" in done.stdout and "sudo holdup why -- COMMAND" in done.stdout,
+           "without rights: why of a command is sampled, and says what root would add", done.returncode, done.stdout, done.stderr)
 
 
 def check_meant(tap):
