@@ -79,8 +79,8 @@ static void feed_note(struct check_feed *feed, char *text)
 
 static bool has_name(const struct print_event *kind, const char *glob)
 {
-	return expr_glob(glob, kind->title, strlen(kind->title)) ||
-	       expr_glob(glob, kind->name, strlen(kind->name));
+	return text_glob(glob, kind->title, strlen(kind->title)) ||
+	       text_glob(glob, kind->name, strlen(kind->name));
 }
 
 static bool trace_has(const struct printer *printer, const char *glob)

@@ -60,8 +60,8 @@ static bool learn_is_wanted(const struct feed *feed, const struct print_event *k
 		return is_probe(kind) ||
 		       (event->type == EV_OTHER && (feed->is_own || event->context & EV_CTX_USER));
 	for (size_t i = 0; i < wants->event_count; i++) {
-		if (expr_glob(wants->events[i], kind->title, strlen(kind->title)) ||
-		    expr_glob(wants->events[i], kind->name, strlen(kind->name)))
+		if (text_glob(wants->events[i], kind->title, strlen(kind->title)) ||
+		    text_glob(wants->events[i], kind->name, strlen(kind->name)))
 			return true;
 	}
 	return false;
@@ -84,7 +84,7 @@ static uint32_t call_symbol(struct feed *feed, const struct event *event)
 
 	for (size_t i = 0; name && i < wants->event_count; i++) {
 		if (strncmp(wants->events[i], SYSCALL, strlen(SYSCALL)) == 0 &&
-		    expr_glob(wants->events[i] + strlen(SYSCALL), name, strlen(name)))
+		    text_glob(wants->events[i] + strlen(SYSCALL), name, strlen(name)))
 			return symbol_of(feed, name, LEARN_SYSCALL);
 	}
 	return UNWANTED;

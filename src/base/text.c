@@ -470,3 +470,25 @@ void text_put_xml(FILE *out, const char *text)
 		}
 	}
 }
+
+bool text_glob(const char *glob, const char *text, size_t bytes)
+{
+	const char *end = text + bytes, *star = NULL, *from = NULL;
+
+	for (;;) {
+		if (*glob == '*') {
+			star = glob++;
+			from = text;
+		} else if (text < end && (*glob == '?' || (*glob && *glob == *text))) {
+			glob++;
+			text++;
+		} else if (text == end && !*glob) {
+			return true;
+		} else if (star && from < end) {
+			glob = star + 1;
+			text = ++from;
+		} else {
+			return false;
+		}
+	}
+}

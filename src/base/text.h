@@ -135,4 +135,10 @@ static inline int text_hex_digit(char c)
 /* Decimal digits only. Returns whether all of it was one that fits. */
 bool text_parse_u64(const char *text, uint64_t *out_value);
 
+/*
+ * Is 'text', of 'bytes' bytes, of this form? '*' and '?' stand for others, nothing else does. It goes back to the last star
+ * only: length times length steps at most.
+ */
+bool text_glob(const char *glob, const char *text, size_t bytes);
+
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "event/idle_known.h"
 #include "event/stacks.h"
 
@@ -19,11 +20,17 @@ enum idle_kind {
 	IDLE_LOCK,
 };
 
+/* "FUNCTION", or "FUNCTION@PATH" of a script */
+struct idle_function {
+	char *glob;	  /* owned, with the path */
+	const char *path; /* NULL = of no script */
+};
+
 struct idle_row {
 	enum idle_kind kind;
-	enum stack_idle idle;	      /* of IDLE_WAIT */
-	uint32_t program;	      /* line of 'files' */
-	char *functions[CALLERS_MAX]; /* owned; innermost first */
+	enum stack_idle idle;			     /* of IDLE_WAIT */
+	uint32_t program;			     /* line of 'files' */
+	struct idle_function functions[CALLERS_MAX]; /* innermost first */
 	uint32_t count;
 };
 
@@ -79,6 +86,15 @@ static struct idle_row *idle_add_row(struct idle_table *table, enum idle_kind ki
 	return row;
 }
 
+static void idle_put_function(struct idle_row *row, const char *word)
+{
+	char *glob = xstrdup(word), *at = strchr(glob, '@');
+
+	if (at)
+		*at = '\0';
+	row->functions[row->count++] = (struct idle_function){ glob, at ? at + 1 : NULL };
+}
+
 /* A row for each function. */
 static bool idle_add_functions(struct idle_table *table, enum idle_kind kind, char *rest)
 {
@@ -86,9 +102,7 @@ static bool idle_add_functions(struct idle_table *table, enum idle_kind kind, ch
 	bool any = *word != '\0';
 
 	for (; *word && table->row_count < ROWS_MAX; word = idle_take_word(&rest)) {
-		struct idle_row *row = idle_add_row(table, kind);
-
-		row->functions[row->count++] = xstrdup(word);
+		idle_put_function(idle_add_row(table, kind), word);
 	}
 	return any && !*word;
 }
@@ -104,7 +118,7 @@ static bool idle_add_wait(struct idle_table *table, enum stack_idle idle, char *
 
 		good = *word && row.count < CALLERS_MAX;
 		if (good)
-			row.functions[row.count++] = xstrdup(word);
+			idle_put_function(&row, word);
 		word = idle_take_word(&rest);
 		if (!*word)
 			break;
@@ -116,7 +130,7 @@ static bool idle_add_wait(struct idle_table *table, enum stack_idle idle, char *
 		return true;
 	}
 	for (uint32_t i = 0; i < row.count; i++)
-		free(row.functions[i]);
+		free(row.functions[i].glob);
 	return false;
 }
 
@@ -179,7 +193,7 @@ void idle_table_free(struct idle_table *table)
 		return;
 	for (size_t i = 0; i < table->row_count; i++) {
 		for (uint32_t k = 0; k < table->rows[i].count; k++)
-			free(table->rows[i].functions[k]);
+			free(table->rows[i].functions[k].glob);
 	}
 	for (size_t i = 0; i < table->file_count; i++) {
 		for (uint32_t k = 0; k < table->files[i].count; k++)
@@ -192,30 +206,6 @@ void idle_table_free(struct idle_table *table)
 
 /* ------------------------------------------------------------------- stacks */
 
-/* '*' stands for any letters. The text is not cut off: 'bytes' of it count. */
-static bool idle_matches(const char *glob, size_t glob_bytes, const char *text)
-{
-	size_t at = 0, star = SIZE_MAX, tried = 0, i = 0;
-
-	while (text[i]) {
-		if (at < glob_bytes && glob[at] == '*') {
-			star = at++;
-			tried = i;
-		} else if (at < glob_bytes && glob[at] == text[i]) {
-			at++;
-			i++;
-		} else if (star != SIZE_MAX) {
-			at = star + 1;
-			i = ++tried;
-		} else {
-			return false;
-		}
-	}
-	while (at < glob_bytes && glob[at] == '*')
-		at++;
-	return at == glob_bytes;
-}
-
 /* "/usr/lib/python3.11/concurrent/futures/thread.py" ends with "concurrent/futures/thread.py" */
 static bool idle_is_script(const struct stack_frame *frame, const char *path)
 {
@@ -225,24 +215,21 @@ static bool idle_is_script(const struct stack_frame *frame, const char *path)
 	       strcmp(frame->path + length - bytes, path) == 0;
 }
 
-static bool idle_is_function(const struct stack_frame *frame, const char *pattern)
+static bool idle_is_function(const struct stack_frame *frame, const struct idle_function *of)
 {
-	const char *path = strchr(pattern, '@');
-	size_t bytes = path ? (size_t)(path - pattern) : strlen(pattern);
-
-	if (path ? !idle_is_script(frame, path + 1) : frame->is_script)
+	if (of->path ? !idle_is_script(frame, of->path) : frame->is_script)
 		return false;
-	return frame->function && idle_matches(pattern, bytes, frame->function);
+	return frame->function && text_glob(of->glob, frame->function, strlen(frame->function));
 }
 
 static bool idle_is_program(const struct idle_table *table, const struct idle_row *row,
 			    const struct stack_frame *frame)
 {
 	const struct idle_files *files = &table->files[row->program];
+	const char *module = frame->module ? frame->module : "";
 
 	for (uint32_t i = 0; i < files->count; i++) {
-		if (idle_matches(files->names[i], strlen(files->names[i]),
-				 frame->module ? frame->module : ""))
+		if (text_glob(files->names[i], module, strlen(module)))
 			return true;
 	}
 	return false;
@@ -255,7 +242,7 @@ static bool idle_is_any(const struct idle_table *table, enum idle_kind kind,
 	for (size_t i = 0; i < table->row_count; i++) {
 		const struct idle_row *row = &table->rows[i];
 
-		if (row->kind == kind && idle_is_function(frame, row->functions[0]) &&
+		if (row->kind == kind && idle_is_function(frame, &row->functions[0]) &&
 		    (kind == IDLE_LOCK || idle_is_program(table, row, frame)))
 			return true;
 	}
@@ -321,7 +308,7 @@ static bool idle_is_called(const struct idle_marking *marking, const struct idle
 		if (at == FRAME_NONE)
 			return false;
 		frame = stacks_frame(marking->stacks, number, at);
-		if (!idle_is_function(frame, row->functions[i]) ||
+		if (!idle_is_function(frame, &row->functions[i]) ||
 		    (i == 0 && !idle_is_program(marking->table, row, frame)))
 			return false;
 	}

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/outbuf.h"
 #include "base/pattern.h"
+#include "base/text.h"
 #include "event/comms.h"
 #include "fields/expr_int.h"
 #include "fields/print.h"
@@ -46,32 +47,10 @@ struct expr {
 	struct outbuf made;
 };
 
-bool expr_glob(const char *glob, const char *text, size_t bytes)
-{
-	const char *end = text + bytes, *star = NULL, *from = NULL;
-
-	for (;;) {
-		if (*glob == '*') {
-			star = glob++;
-			from = text;
-		} else if (text < end && (*glob == '?' || (*glob && *glob == *text))) {
-			glob++;
-			text++;
-		} else if (text == end && !*glob) {
-			return true;
-		} else if (star && from < end) {
-			glob = star + 1;
-			text = ++from;
-		} else {
-			return false;
-		}
-	}
-}
-
 static bool expr_is_event(const struct expr_node *node, const struct print_event *kind)
 {
-	return expr_glob(node->text, kind->name, strlen(kind->name)) ||
-	       expr_glob(node->text, kind->title, kind->title_bytes);
+	return text_glob(node->text, kind->name, strlen(kind->name)) ||
+	       text_glob(node->text, kind->title, kind->title_bytes);
 }
 
 static enum truth both(enum truth a, enum truth b)
@@ -166,9 +145,9 @@ static bool test_text(const struct expr_node *node, const char *text, size_t byt
 	case EXPR_GE:
 		return text_order(text, bytes, node->text) >= 0;
 	case EXPR_GLOB:
-		return expr_glob(node->text, text, bytes);
+		return text_glob(node->text, text, bytes);
 	case EXPR_NOT_GLOB:
-		return !expr_glob(node->text, text, bytes);
+		return !text_glob(node->text, text, bytes);
 	case EXPR_REGEX:
 		return pattern_matches(node->pattern, text, bytes);
 	default:

@@ -38,9 +38,6 @@ void expr_free(struct expr *expr);
 
 bool expr_match(struct expr *expr, const struct value_line *line);
 
-/* Is 'text', of 'bytes' bytes, of this form? '*' and '?' stand for others, nothing else does. */
-bool expr_glob(const char *glob, const char *text, size_t bytes);
-
 /* Does it ask for this column anywhere? */
 bool expr_uses(const struct expr *expr, int column);
 

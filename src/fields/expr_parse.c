@@ -110,12 +110,12 @@ static bool expr_parse_has_event(const struct reader *reader, const char *glob)
 	const struct print_event *kind = NULL;
 
 	while ((kind = printer_next(reader->context->printer, kind))) {
-		if (expr_glob(glob, kind->name, strlen(kind->name)) ||
-		    expr_glob(glob, kind->title, kind->title_bytes))
+		if (text_glob(glob, kind->name, strlen(kind->name)) ||
+		    text_glob(glob, kind->title, kind->title_bytes))
 			return true;
 	}
-	return expr_glob(glob, "lost_events", 11) || expr_glob(glob, "fd_name", 7) ||
-	       expr_glob(glob, "holdup:lost_events", 18) || expr_glob(glob, "holdup:fd_name", 14);
+	return text_glob(glob, "lost_events", 11) || text_glob(glob, "fd_name", 7) ||
+	       text_glob(glob, "holdup:lost_events", 18) || text_glob(glob, "holdup:fd_name", 14);
 }
 
 /* Quoted, or up to a blank, a parenthesis or an operator. Free it. */

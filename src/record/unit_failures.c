@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 /* Those with a Result have an interface that is called like them. */
 static const struct {
@@ -182,23 +183,7 @@ bool unit_pattern_is_name(const char *pattern)
 /* What a star took is one more each time that the rest does not match: text times pattern at worst. */
 bool unit_pattern_matches(const char *pattern, const char *name)
 {
-	const char *star = NULL, *rest = NULL;
-
-	while (*name) {
-		if (*pattern == '*') {
-			star = ++pattern;
-			rest = name;
-		} else if (*pattern && (*pattern == '?' || *pattern == *name)) {
-			pattern++;
-			name++;
-		} else if (star) {
-			pattern = star;
-			name = ++rest;
-		} else {
-			return false;
-		}
-	}
-	return pattern[strspn(pattern, "*")] == '\0';
+	return text_glob(pattern, name, strlen(name));
 }
 
 char *unit_interface(const char *name)

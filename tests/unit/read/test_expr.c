@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "event/comms.h"
 #include "event/event.h"
 #include "event/facts.h"
@@ -326,7 +327,7 @@ static void globs_match_whole_texts(void **unused)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		bool matches = expr_glob(cases[i].glob, cases[i].text, strlen(cases[i].text));
+		bool matches = text_glob(cases[i].glob, cases[i].text, strlen(cases[i].text));
 
 		if (matches != cases[i].matches)
 			fail_msg("%s and %s", cases[i].glob, cases[i].text);
