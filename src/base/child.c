@@ -2,8 +2,10 @@
 #include "base/child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 int child_await(pid_t child)
 {
@@ -24,4 +26,22 @@ void child_reset_signals(void)
 		(void)signal(i, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* First out of each other's way. */
+bool child_keep_fds(int *fds, size_t count)
+{
+	int first = STDERR_FILENO + 1, behind = first + (int)count;
+
+	for (size_t i = 0; i < count; i++) {
+		fds[i] = fcntl(fds[i], F_DUPFD, behind);
+		if (fds[i] < 0)
+			return false;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (dup2(fds[i], first + (int)i) < 0)
+			return false;
+		fds[i] = first + (int)i;
+	}
+	return close_range((unsigned int)behind, ~0u, 0) == 0;
 }

@@ -26,6 +26,7 @@
 
 #include "attach/control.h"
 #include "attach/follow.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -630,26 +631,6 @@ static void run(struct looker *looker)
 	} while (true);
 }
 
-/* Nothing of the recorder's stays open but the pipes. */
-static bool keep_only(struct flight_logged_looking *looking)
-{
-	int next = STDERR_FILENO + 1;
-
-	for (size_t i = 0; i < looking->count; i++) {
-		int high = fcntl(looking->fds[i], F_DUPFD, (int)looking->count + 16);
-
-		if (high < 0)
-			return false;
-		looking->fds[i] = high;
-	}
-	for (size_t i = 0; i < looking->count; i++, next++) {
-		if (dup2(looking->fds[i], next) < 0)
-			return false;
-		looking->fds[i] = next;
-	}
-	return close_range((unsigned int)next, ~0u, 0) == 0;
-}
-
 void flight_logged_look(struct flight_logged_looking *looking, struct flight_logged_counts *counts,
 			pid_t recorder)
 {
@@ -670,7 +651,8 @@ void flight_logged_look(struct flight_logged_looking *looking, struct flight_log
 	looker->untold = xcalloc(looking->count, sizeof(*looker->untold));
 	for (size_t i = 0; i < FLIGHT_LOGGED_SLOTS; i++)
 		looker->programs[i].pidfd = -1;
-	if (!keep_only(looking) || getppid() != recorder ||
+	/* Nothing of the recorder's stays open but the pipes. */
+	if (!child_keep_fds(looking->fds, looking->count) || getppid() != recorder ||
 	    !flight_logged_reader_init(&looker->reader, (const char *const *)looking->names,
 				       looking->name_count))
 		_exit(1);

@@ -113,7 +113,6 @@ static void __attribute__((noreturn)) child_main(struct unit_child *child)
 	struct flight_unit_told told = { .kind = FLIGHT_UNIT_REFUSED };
 	struct err err = { 0 };
 
-	(void)close_range(FIRST_FD + (unsigned int)child->count, ~0u, 0);
 	child_reset_signals();
 	share_lower();
 	(void)prctl(PR_SET_NAME, "holdup-unit");
@@ -122,21 +121,6 @@ static void __attribute__((noreturn)) child_main(struct unit_child *child)
 	(void)snprintf(told.text, sizeof(told.text), "%s", err.text);
 	(void)send_told(0, &told);
 	_exit(1);
-}
-
-/* They become LIFE_FD and up: they are moved out of each other's way before. */
-static bool place_descriptors(int *fds, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, LIFE_FD + (int)count);
-		if (fds[i] < 0)
-			return false;
-	}
-	for (size_t i = 0; i < count; i++) {
-		if (dup2(fds[i], LIFE_FD + (int)i) < 0)
-			return false;
-	}
-	return true;
 }
 
 /* --------------------------------------------------------------- the recorder */
@@ -194,7 +178,7 @@ static int fork_child(struct flight_units *units, struct unit_child *child, int 
 {
 	units->pid = fork();
 	if (units->pid == 0) {
-		if (place_descriptors(fds, child->count + 1))
+		if (child_keep_fds(fds, child->count + 1))
 			child_main(child);
 		_exit(1);
 	}
