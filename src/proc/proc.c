@@ -158,6 +158,17 @@ static void read_status(int proc_fd, struct proc_thread *thread)
 	thread->vtid = proc_parse_vtid(text);
 }
 
+int32_t proc_next_child(const char **at)
+{
+	char *end;
+	long pid = strtol(*at, &end, 10);
+
+	if (end == *at || *end != ' ')
+		return 0;
+	*at = end;
+	return (int32_t)pid;
+}
+
 bool proc_read_thread(int proc_fd, int32_t tgid, int32_t tid, struct proc_thread *out_thread)
 {
 	struct proc_thread thread = { .tid = tid, .tgid = tgid };

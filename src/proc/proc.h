@@ -40,6 +40,12 @@ int proc_read(int dir_fd, const char *path, char *out, size_t room);
  */
 int proc_numbers(int dir_fd, const char *path, int32_t **out_numbers);
 
+/*
+ * Of the text of /proc/PID/task/TID/children, "PID PID ": the next number, and *at moves behind it; 0 = there is no more. A
+ * number that was cut off is none.
+ */
+int32_t proc_next_child(const char **at);
+
 /* Read thread 'tid' of process 'tgid'. False when it is gone. */
 bool proc_read_thread(int proc_fd, int32_t tgid, int32_t tid, struct proc_thread *out_thread);
 

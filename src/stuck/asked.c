@@ -67,16 +67,14 @@ static bool is_added(const struct asked *targets, int32_t tgid)
 /* "PID PID ..." that one thread began. */
 static void add_begun_by(struct asked *targets, int proc_fd, int32_t tgid, int32_t tid)
 {
-	char path[64], text[4096], *at = text, *end;
+	char path[64], text[4096];
+	const char *at = text;
+	int32_t child;
 
 	snprintf(path, sizeof(path), "%d/task/%d/children", tgid, tid);
 	if (proc_read(proc_fd, path, text, sizeof(text)) <= 0)
 		return;
-	for (;; at = end) {
-		int32_t child = (int32_t)strtol(at, &end, 10);
-
-		if (end == at || *end != ' ' || targets->count >= FAMILY_MOST)
-			return;
+	while (targets->count < FAMILY_MOST && (child = proc_next_child(&at))) {
 		if (!is_added(targets, child))
 			add_target(targets, child);
 	}

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "base/mem.h"
+#include "proc/proc.h"
 #include "stuck/snap_int.h"
 
 #define CHILDREN_BYTES 32768
@@ -20,22 +21,19 @@ struct children {
 static bool read_children(struct asleep *asleep, int32_t tid, struct children *children)
 {
 	AUTO_FREE char *text = xmalloc(CHILDREN_BYTES);
-	char name[64], *at = text, *end;
+	const char *at = text;
+	char name[64];
+	int32_t pid;
 	int got;
 
 	snprintf(name, sizeof(name), "task/%d/children", tid);
 	got = look_file(&asleep->snap->look, asleep->process, name, text, CHILDREN_BYTES);
 	if (got < 0)
 		return false;
-	for (;;) {
-		long pid = strtol(at, &end, 10);
-
-		if (end == at)
-			break;
-		at = end;
+	while ((pid = proc_next_child(&at))) {
 		children->pids = vec_room(children->pids, children->count, &children->cap,
 					  sizeof(*children->pids));
-		children->pids[children->count++] = (int32_t)pid;
+		children->pids[children->count++] = pid;
 	}
 	return got < CHILDREN_BYTES - 1;
 }
