@@ -340,27 +340,43 @@ static inline const char *waits_fault(const struct why *why, char *text)
 	return NULL;
 }
 
-static inline int root_rank(const struct why_root *root, uint64_t all_ns)
+/* 'ranked': something says more than waits for work. */
+static inline int root_rank(const struct why_root *root, uint64_t all_ns, bool ranked)
 {
-	return why_rank(root->class, root->ns, all_ns);
+	return ranked ? why_rank(root->class, root->ns, all_ns) : 0;
+}
+
+/* Largest first; where something says more than waits for work, these come behind it. */
+static inline const char *order_fault(const struct why *why, char *text)
+{
+	uint64_t window = why->end_ns - why->start_ns;
+	bool ranked = false;
+
+	for (size_t i = 0; i < why->root_count; i++)
+		ranked |= why_outranks_idle(why->roots[i].class, why->roots[i].ns, window);
+	for (size_t i = 1; i < why->root_count; i++) {
+		const struct why_root *root = &why->roots[i], *above = root - 1;
+		int rank = root_rank(root, window, ranked);
+		int before = root_rank(above, window, ranked);
+
+		if (rank < before)
+			return fault(text, "root %zu belongs before the one before", i);
+		if (rank == before && root->ns > above->ns)
+			return fault(text, "root %zu is larger than the one before", i);
+	}
+	return NULL;
 }
 
 /* Every nanosecond of the window is charged once, by each way of adding up. */
 static inline const char *why_fault(const struct why *why, char *text)
 {
 	uint64_t window = why->end_ns - why->start_ns, roots = 0;
-	const char *wrong;
+	const char *wrong = order_fault(why, text);
 
-	for (size_t i = 0; i < why->root_count; i++) {
-		int rank = root_rank(&why->roots[i], window), before;
-
+	if (wrong)
+		return wrong;
+	for (size_t i = 0; i < why->root_count; i++)
 		roots += why->roots[i].ns;
-		before = i ? root_rank(&why->roots[i - 1], window) : 0;
-		if (rank < before)
-			return fault(text, "root %zu belongs before the one before", i);
-		if (i && rank == before && why->roots[i].ns > why->roots[i - 1].ns)
-			return fault(text, "root %zu is larger than the one before", i);
-	}
 	if (roots != window)
 		return fault(text, "the verdict is %llu of %llu", (unsigned long long)roots,
 			     (unsigned long long)window);

@@ -1,8 +1,8 @@
 /*
  * fold.c - sort the roots by what they are: those alike lie side by side.
  *
- * First only what differs by its thread alone is joined, and writes with the flushes of the same device. Where there are still more rows than fit,
- * long runs are joined that differ by call and object, too.
+ * First only what differs by its thread alone is joined, and writes with the flushes of the same device. Where there are
+ * still more rows than fit, long runs are joined that differ by call and object, too.
  */
 #include "analyse/why/fold.h"
 
@@ -51,31 +51,42 @@ bool why_outranks_idle(enum why_class class, uint64_t ns, uint64_t all_ns)
 	return class != WHY_RUNS && why_rank(class, ns, all_ns) == 0;
 }
 
-static int rank_of(const struct why_root *root, uint64_t all_ns)
+/* The root of a list's element, of which a list of roots and one of rows each have one. */
+static const struct why_root *root_at(const void *list, size_t bytes, size_t i)
 {
-	return why_rank(root->class, root->ns, all_ns);
+	return (const struct why_root *)(const void *)((const char *)list + i * bytes);
 }
 
-void why_roots_rank(struct why_root *roots, size_t count)
+/* Elements that begin with a root, of 'bytes' each. */
+static void put_into_ranks(void *list, size_t bytes, size_t count)
 {
-	struct why_root *ranked = xcalloc(count + 1, sizeof(*ranked));
+	AUTO_FREE char *ranked = xcalloc(count + 1, bytes);
 	uint64_t all_ns = 0;
 	size_t put = 0;
 	bool any = false;
 
 	for (size_t i = 0; i < count; i++)
-		all_ns += roots[i].ns;
-	for (size_t i = 0; i < count; i++)
-		any |= why_outranks_idle(roots[i].class, roots[i].ns, all_ns);
-	for (int rank = 0; rank <= 2; rank++) {
+		all_ns += root_at(list, bytes, i)->ns;
+	for (size_t i = 0; i < count; i++) {
+		const struct why_root *root = root_at(list, bytes, i);
+
+		any |= why_outranks_idle(root->class, root->ns, all_ns);
+	}
+	for (int rank = 0; any && rank <= 2; rank++) {
 		for (size_t i = 0; i < count; i++) {
-			if (rank_of(&roots[i], all_ns) == rank)
-				ranked[put++] = roots[i];
+			const struct why_root *root = root_at(list, bytes, i);
+
+			if (why_rank(root->class, root->ns, all_ns) == rank)
+				memcpy(ranked + put++ * bytes, (char *)list + i * bytes, bytes);
 		}
 	}
-	for (size_t i = 0; any && i < count; i++)
-		roots[i] = ranked[i];
-	free(ranked);
+	if (any)
+		memcpy(list, ranked, count * bytes);
+}
+
+void why_roots_rank(struct why_root *roots, size_t count)
+{
+	put_into_ranks(roots, sizeof(*roots), count);
 }
 
 static bool is_about_cpu(enum why_kind kind)
@@ -193,31 +204,6 @@ static int by_time(const void *a, const void *b)
 		return x->sum.ns > y->sum.ns ? -1 : 1;
 	/* Its first root: no two rows have the same. */
 	return x->first_root < y->first_root ? -1 : x->first_root > y->first_root;
-}
-
-static void rank_rows(struct why_rows *rows)
-{
-	struct why_row *ranked = xcalloc(rows->count + 1, sizeof(*ranked));
-	uint64_t all_ns = 0;
-	size_t put = 0;
-	bool any = false;
-
-	for (size_t i = 0; i < rows->count; i++)
-		all_ns += rows->at[i].sum.ns;
-	for (size_t i = 0; i < rows->count; i++)
-		any |= why_outranks_idle(rows->at[i].sum.class, rows->at[i].sum.ns, all_ns);
-	if (!any) {
-		free(ranked);
-		return;
-	}
-	for (int rank = 0; rank <= 2; rank++) {
-		for (size_t i = 0; i < rows->count; i++) {
-			if (rank_of(&rows->at[i].sum, all_ns) == rank)
-				ranked[put++] = rows->at[i];
-		}
-	}
-	free(rows->at);
-	rows->at = ranked;
 }
 
 static void add_polls(struct why_polls *sum, const struct why_polls *polls)
@@ -436,7 +422,7 @@ void why_fold(const struct why *why, size_t fit, struct why_rows *out_rows)
 	}
 	free(folding.items);
 	qsort(rows.at, rows.count, sizeof(*rows.at), by_time);
-	rank_rows(&rows);
+	put_into_ranks(rows.at, sizeof(*rows.at), rows.count);
 	*out_rows = rows;
 }
 

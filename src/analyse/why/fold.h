@@ -27,23 +27,23 @@ struct why_row {
 };
 
 struct why_rows {
-	struct why_row *at; /* owned; largest first, but as why_rank() has it */
+	struct why_row *at; /* owned; largest first, but as why_roots_rank() has it */
 	size_t count;
 	uint32_t *members;	     /* owned; indices into why->roots, each once */
 	uint64_t ns[WHY_KIND_COUNT]; /* by kind: add up to what the roots add up to */
 	struct names texts;
 };
 
-/*
- * Waiting for work holds nothing up, however long it took: where something did, for at least one in fifty parts of all, that
- * comes first, and so does work. 0 comes first.
- */
+/* What of a verdict comes first, 0, or later. */
 int why_rank(enum why_class class, uint64_t ns, uint64_t all_ns);
 
 /* Does a wait of that class say more than a longer one for work? Interrupts and the like do not. */
 bool why_outranks_idle(enum why_class class, uint64_t ns, uint64_t all_ns);
 
-/* Roots that lie largest first are put into the order of their ranks, each rank largest first; if one outranks waits for work. */
+/*
+ * Of roots that lie largest first: waiting for work holds nothing up, however long it took. Where something did, for at
+ * least one in fifty parts of all, that comes first, and so does work.
+ */
 void why_roots_rank(struct why_root *roots, size_t count);
 
 /*

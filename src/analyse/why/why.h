@@ -407,7 +407,7 @@ struct why {
 	uint64_t class_ns;    /* time of the window in them; without: all of it */
 	uint64_t class_count; /* waits, or spans */
 
-	struct why_root *roots; /* largest first, but as why_rank() has it; add up to class_ns */
+	struct why_root *roots; /* in the order of why_roots_rank(); add up to class_ns */
 	size_t root_count;
 	struct why_hop *chain; /* of the largest root that is not the target's own work */
 	size_t chain_count;
