@@ -58,10 +58,10 @@ static bool add_program(struct meter_bpf *bpf, int number)
 }
 
 /* Among all descriptors, of which there may be hundreds. */
-static void find_programs(struct meter *meter, uint64_t now_ns)
+static struct meter_bpf find_programs(struct meter *meter, uint64_t now_ns)
 {
 	DIR *dir = opendir("/proc/self/fdinfo");
-	struct meter_bpf unused = { 0 };
+	struct meter_bpf bpf = { 0 };
 	struct dirent *entry;
 
 	meter->program_count = 0;
@@ -69,7 +69,7 @@ static void find_programs(struct meter *meter, uint64_t now_ns)
 	while (dir && (entry = readdir(dir))) {
 		int number = atoi(entry->d_name);
 
-		if (entry->d_name[0] == '.' || !add_program(&unused, number))
+		if (entry->d_name[0] == '.' || !add_program(&bpf, number))
 			continue;
 		meter->program_fds = vec_room(meter->program_fds, meter->program_count,
 					      &meter->program_cap, sizeof(*meter->program_fds));
@@ -77,6 +77,7 @@ static void find_programs(struct meter *meter, uint64_t now_ns)
 	}
 	if (dir)
 		closedir(dir);
+	return bpf;
 }
 
 static struct meter_bpf read_programs(struct meter *meter, uint64_t now_ns)
@@ -84,7 +85,7 @@ static struct meter_bpf read_programs(struct meter *meter, uint64_t now_ns)
 	struct meter_bpf bpf = { 0 };
 
 	if (!meter->found_ns || now_ns - meter->found_ns >= FIND_NS)
-		find_programs(meter, now_ns);
+		return find_programs(meter, now_ns);
 	for (size_t i = 0; i < meter->program_count; i++)
 		(void)add_program(&bpf, meter->program_fds[i]);
 	return bpf;
