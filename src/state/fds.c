@@ -250,7 +250,6 @@ bool ends_of_name(const char *name, struct ends_name *out_ends)
 	return true;
 }
 
-/* A call that blocked before its descriptor had a name: the waits get it now. */
 /* More than the name was told of it as it ended: who had to answer may be gone by now. */
 static bool tells_more(const struct state *state, const struct wait *wait, uint32_t name)
 {
@@ -261,6 +260,7 @@ static bool tells_more(const struct state *state, const struct wait *wait, uint3
 	return len && strncmp(told, text, len) == 0 && told[len] == ';';
 }
 
+/* A call that blocked before its descriptor had a name: the waits get it now. */
 static void name_waits(struct state *state, struct thread *thread, int32_t fd,
 		       const struct object *object)
 {
