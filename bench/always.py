@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """What a flight recorder costs that is always on: the same loads without it, under it, and beside perf's; writes bench/RESULTS.md.
 
-usage: always.py [--rounds N] [--loads A,B] [--idle SECONDS] [--print]
+usage: always.py [--rounds N] [--loads A,B] [--runs A,B] [--idle SECONDS] [--print]
 
 Every round runs every load under each recorder, and plain twice, in a new random order; a ratio is to the plain run of
 the same round, plain again tells the noise. A recorder runs since before the load, as it does where it is always on.
 A load is repeated for some seconds, so that a budget has time to be kept. perf has the same events as ours, but for what
-BPF programs read at blocking calls. Told are medians and quartiles, what the recorder says of its own cost, and
+BPF programs read at blocking calls. "record lean" writes a trace to disk, with stacks and samples off, as perf has none;
+bpftrace adds up what threads slept, by their kernel and user stacks, as bcc's offcputime does it. Told are medians and quartiles, what the recorder says of its own cost, and
 what it takes of a CPU when nothing happens. (For events of programs, beside LTTng's snapshots: bench/user.py.)
 """
 import argparse
@@ -28,7 +29,13 @@ import samples
 LEAST_S = 4  # a load is repeated until it took that long
 SETTLE_S = 2
 BUDGETS = {"flight": [], "budget 5 %": ["--budget", "5"], "budget 2 %": ["--budget", "2"], "budget 1 %": ["--budget", "1"]}
-RUNS = ["plain", "plain again", *BUDGETS, "perf"]
+RUNS = ["plain", "plain again", *BUDGETS, "record lean", "perf", "bpftrace"]
+
+OFF_CPU = """tracepoint:sched:sched_switch {
+  if (args->prev_state) { @off[tid] = nsecs; @ks[tid] = kstack; @us[tid] = ustack; }
+  $was = @off[args->next_pid];
+  if ($was) { @ns[@ks[args->next_pid], @us[args->next_pid]] = sum(nsecs - $was); delete(@off[args->next_pid]); }
+}"""
 
 
 @contextlib.contextmanager
@@ -58,11 +65,30 @@ def perf(events):
 
 
 @contextlib.contextmanager
+def until_interrupted(words, ready):
+    """A process that ends at Ctrl-C. Gives what tells its id."""
+    process = subprocess.Popen(words, **cost.QUIET)
+    try:
+        time.sleep(ready)
+        yield lambda: process.pid
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+
+
+@contextlib.contextmanager
 def recorder(name, events):
     if name.startswith("plain"):
         yield None
     elif name == "perf":
         with perf(events) as state:
+            yield state
+    elif name == "record lean":
+        with until_interrupted([cost.HOLDUP, "record", "-e", "lean", "--stack-min", "off", "--sample", "off", "-o", "trace"], 2) as state:
+            yield state
+        shutil.rmtree("trace", ignore_errors=True)
+    elif name == "bpftrace":
+        with until_interrupted(["bpftrace", "-e", OFF_CPU], 4) as state:
             yield state
     else:
         with flight(BUDGETS[name]) as state:
@@ -122,9 +148,9 @@ def spread(values):
     return "%+.1f (%+.1f to %+.1f)" % tuple(100 * (value - 1) for value in (middle, low, high))
 
 
-def line(name, times, told):
-    cells = [spread([a / b for a, b in zip(times[run], times["plain"])]) for run in RUNS[1:]]
-    said = ", ".join("%.1f" % (100 * statistics.median(told[run])) for run in BUDGETS)
+def line(name, runs, times, told):
+    cells = [spread([a / b for a, b in zip(times[run], times["plain"])]) for run in runs[1:]]
+    said = ", ".join("%.1f" % (100 * statistics.median(told[run])) for run in BUDGETS if run in runs)
     return "| %s | %s | %s |" % (name, " | ".join(cells), said)
 
 
@@ -132,26 +158,28 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--loads", default="compile,redis-benchmark,pgbench")
+    parser.add_argument("--runs", default=",".join(RUNS[1:]))
     parser.add_argument("--idle", type=int, default=20)
     parser.add_argument("--print", action="store_true", help="do not write RESULTS.md")
     args = parser.parse_args()
     events = [event for event in cost.Mirror("lean").events if "irq_work" not in event]
+    runs = ["plain", *args.runs.split(",")]
     load_of_machine = os.getloadavg()[0]
-    lines = ["| load | %s | told, of all CPUs, %% |" % " | ".join(RUNS[1:]), "|" + "---|" * (len(RUNS) + 1)]
+    lines = ["| load | %s | told, of all CPUs, %% |" % " | ".join(runs[1:]), "|" + "---|" * (len(runs) + 1)]
     for name in args.loads.split(","):
-        times, told = {run: [] for run in RUNS}, {run: [] for run in BUDGETS}
+        times, told = {run: [] for run in runs}, {run: [] for run in BUDGETS}
         with tempfile.TemporaryDirectory() as folder, samples.WORK[name](folder) as work:
             for number in range(args.rounds):
-                for run in random.sample(RUNS, len(RUNS)):
+                for run in random.sample(runs, len(runs)):
                     took, share = measure(work, run, events)
                     times[run].append(took)
                     if run in BUDGETS:
                         told[run].append(share)
                     print("round %d %-15s %-12s %.3f %s" % (number + 1, name, run, took, "" if share is None else "%.3f" % share),
                           file=sys.stderr, flush=True)
-        lines.append(line(name, times, told))
+        lines.append(line(name, runs, times, told))
     text = "%s, load average %.1f. %d rounds. Time of the load more than plain, in %%, median and quartiles:\n\n%s\n\n%s" % (
-        cost.machine(), load_of_machine, args.rounds, "\n".join(lines), idle(args.idle, events))
+        cost.machine(), load_of_machine, args.rounds, "\n".join(lines), idle(args.idle, events) if args.idle else "")
     print(text)
     if not args.print:
         cost.write_section(os.path.join(cost.HERE, "RESULTS.md"), "A flight recorder that is always on", text)

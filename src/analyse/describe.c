@@ -393,20 +393,24 @@ bool wait_timed_out(struct query *query, const struct wait *wait)
 	       !(wait->waker.signal && strcmp(object, "a signal") == 0);
 }
 
+/* A signal took it out of the call, and it is known who was awaited. */
+static bool is_taken_out(const struct wait *wait)
+{
+	return wait->waker.signal && wait->flags & WAIT_EXPECTS && !(wait->flags & WAIT_ASKED);
+}
+
 bool wait_gave_up(const struct wait *wait)
 {
-	const uint32_t flags = WAIT_LOCK | WAIT_EXPECTS;
-
-	return wait->waker.signal && (wait->flags & flags) == flags && !(wait->flags & WAIT_ASKED);
+	return wait->flags & WAIT_LOCK && is_taken_out(wait);
 }
 
 enum why_class wait_class(struct query *query, uint32_t slot, const struct wait *wait)
 {
 	if (wait->flags & WAIT_SERVER || wait_idle(query, slot, wait))
 		return WHY_IDLE;
-	if (own_timer_ended(wait) && !wait_gave_up(wait))
+	if (own_timer_ended(wait) && !is_taken_out(wait))
 		return WHY_ASKED;
-	if (wait_sleeps(query, wait))
+	if (wait_sleeps(query, wait) || (!wait->woken_ns && wait_sleeps_there(query, slot, wait)))
 		return WHY_ASKED;
 	return WHY_HELD_UP;
 }

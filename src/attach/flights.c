@@ -11,6 +11,7 @@
 
 #include "attach/control.h"
 #include "attach/files.h"
+#include "attach/known.h"
 #include "attach/proc.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -45,34 +46,91 @@ static int copy_folder(int fd, int to_fd, const char *name, const struct user_pa
 	return rc;
 }
 
-static void copy_process(int to_fd, const struct user_process *process, const char *trace,
-			 const struct user_part *part, struct user_flights *flights)
+/* What was copied while it lived. */
+struct copied {
+	struct stat *folders; /* owned */
+	size_t count, cap;
+};
+
+static bool was_copied(const struct copied *copied, const struct stat *folder)
+{
+	for (size_t i = 0; i < copied->count; i++) {
+		if (copied->folders[i].st_dev == folder->st_dev &&
+		    copied->folders[i].st_ino == folder->st_ino)
+			return true;
+	}
+	return false;
+}
+
+static void note_copied(struct copied *copied, int fd)
+{
+	copied->folders =
+		vec_room(copied->folders, copied->count, &copied->cap, sizeof(*copied->folders));
+	copied->count += fstat(fd, &copied->folders[copied->count]) == 0;
+}
+
+/* Returns whether something of it is there now. */
+static bool copy_open(int to_fd, int fd, const char *name, const struct user_part *part,
+		      struct user_flights *flights)
 {
 	struct user_part left = *part;
 	struct user_sum sum = { 0 };
-	AUTO_CLOSE int fd = user_process_open_folder(process, trace);
-	int rc = fd < 0 ? fd : 0;
+	int rc;
 
-	if (fd >= 0)
-		user_trace_describe(fd, &sum);
-	if (fd >= 0 && !sum.is_flight) {
-		flights->streaming++;
-		return;
-	}
 	left.most_bytes -= flights->bytes < left.most_bytes ? flights->bytes : left.most_bytes;
-	if (rc == 0)
-		rc = copy_folder(fd, to_fd, strrchr(trace, '/') + 1, &left, &sum);
+	rc = copy_folder(fd, to_fd, name, &left, &sum);
 	flights->no_room += rc == -EFBIG;
 	flights->failed += rc < 0 && rc != -EFBIG;
 	if (rc < 0 || !sum.packets)
-		return;
+		return false;
 	flights->processes++;
 	flights->bytes += sum.bytes;
 	flights->lost += sum.lost;
+	return true;
 }
 
-void user_flights_copy(int to_fd, const struct user_part *part, struct user_flights *out)
+static void copy_process(int to_fd, const struct user_process *process, const char *trace,
+			 const struct user_part *part, struct copied *copied,
+			 struct user_flights *flights)
 {
+	struct user_sum sum = { 0 };
+	AUTO_CLOSE int fd = user_process_open_folder(process, trace);
+
+	if (fd < 0) {
+		flights->failed++;
+		return;
+	}
+	user_trace_describe(fd, &sum);
+	if (!sum.is_flight) {
+		flights->streaming++;
+		return;
+	}
+	note_copied(copied, fd);
+	(void)copy_open(to_fd, fd, strrchr(trace, '/') + 1, part, flights);
+}
+
+static void copy_ended(int to_fd, const struct user_known *known, const struct user_part *part,
+		       const struct copied *copied, struct user_flights *flights)
+{
+	for (size_t i = 0; i < known->count; i++) {
+		const char *name;
+		bool has_ended;
+		int fd = user_known_folder(known, i, &name, &has_ended);
+		struct user_sum sum = { 0 };
+		struct stat folder;
+
+		if (fd < 0 || !has_ended || fstat(fd, &folder) < 0 || was_copied(copied, &folder))
+			continue;
+		user_trace_describe(fd, &sum);
+		if (sum.is_flight)
+			flights->ended += copy_open(to_fd, fd, name, part, flights);
+	}
+}
+
+void user_flights_copy(int to_fd, const struct user_part *part, const struct user_known *known,
+		       struct user_flights *out)
+{
+	struct copied copied = { 0 };
 	int32_t *pids;
 	size_t count = user_proc_all(&pids);
 
@@ -84,8 +142,10 @@ void user_flights_copy(int to_fd, const struct user_part *part, struct user_flig
 			continue;
 		trace = user_process_trace(process, &failed);
 		if (trace && user_process_logs(process))
-			copy_process(to_fd, process, trace, part, out);
+			copy_process(to_fd, process, trace, part, &copied, out);
 		user_process_close(process);
 	}
+	copy_ended(to_fd, known, part, &copied, out);
+	free(copied.folders);
 	free(pids);
 }

@@ -1,5 +1,5 @@
 /*
- * flights.h - what running programs keep of their own events, as a copy: of all that keep the last ones.
+ * flights.h - what programs keep of their own events, as a copy: of all that keep the last ones and run, or did until lately.
  *
  * Whoever calls it needs the rights to look up names as other users, and limits its own time: files of others may be
  * any number, and lie where reading takes long.
@@ -11,8 +11,11 @@
 
 #include "attach/trace.h"
 
+struct user_known;
+
 struct user_flights {
 	uint32_t processes; /* whose events are there */
+	uint32_t ended;	    /* of these, that have ended before */
 	uint32_t streaming; /* that have all of theirs in folders of their own: left out */
 	uint32_t failed;    /* left out as they could not be read */
 	uint32_t no_room;   /* left out as there was no room */
@@ -22,8 +25,10 @@ struct user_flights {
 
 /*
  * Copy them into the folder at 'to_fd', each process's into one of its own: PROGRAM-PID. A name that begins with a
- * dot is one that was not finished. 'out' is kept up as it goes on.
+ * dot is one that was not finished. 'known': these have ended, too, and may have been copied as they lived. 'out' is kept up
+ * as it goes on.
  */
-void user_flights_copy(int to_fd, const struct user_part *part, struct user_flights *out);
+void user_flights_copy(int to_fd, const struct user_part *part, const struct user_known *known,
+		       struct user_flights *out);
 
 #endif

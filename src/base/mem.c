@@ -94,6 +94,13 @@ void mem_keep_freed(size_t bytes)
 #endif
 }
 
+void mem_one_heap(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
 char *xstrdup(const char *text)
 {
 	return checked(strdup(text), 1);

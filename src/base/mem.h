@@ -27,6 +27,12 @@ void mem_pages_free(void *pages, size_t bytes); /* NULL is fine */
  */
 void mem_keep_freed(size_t bytes);
 
+/*
+ * All threads take from one heap: less memory, for a process that counts its own. Threads that allocate
+ * much at once wait for each other. Call it while there is one thread.
+ */
+void mem_one_heap(void);
+
 char *xstrdup(const char *text) __attribute__((malloc, warn_unused_result));
 char *xstrndup(const char *text, size_t max) __attribute__((malloc, warn_unused_result));
 char *xasprintf(const char *format, ...)

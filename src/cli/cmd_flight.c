@@ -211,6 +211,17 @@ static int flight_send(const char *line, struct err *err)
 	return status;
 }
 
+/* Who looks at snapshots should know that some are not taken. */
+static void tell_off(const char *dir)
+{
+	AUTO_FREE char *used = NULL;
+	AUTO_FREE char *text = NULL;
+
+	if (flight_ask("dir", &used, NULL) == EXIT_OK && strcmp(used, dir) == 0 &&
+	    flight_ask("off", &text, NULL) == EXIT_OK)
+		fputs(text, stderr);
+}
+
 static int list(const struct flight_cmd *cmd, struct err *err)
 {
 	AUTO_FREE char *asked = NULL;
@@ -228,6 +239,8 @@ static int list(const struct flight_cmd *cmd, struct err *err)
 		return err_set(err, rc, "cannot list %s: %s", dir, strerror(-rc));
 	report_flight_list(stdout, dir, found.rows, found.count, cmd->json);
 	flight_list_fini(&found);
+	if (!cmd->json)
+		tell_off(dir);
 	return EXIT_OK;
 }
 

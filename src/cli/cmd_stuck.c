@@ -1,10 +1,16 @@
 /* cmd_stuck.c - holdup stuck: what threads wait for now, and who could end it. */
 #include <errno.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/child.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -15,10 +21,12 @@
 #include "cli/stuck_watch.h"
 #include "event/stacks.h"
 #include "guard/caps.h"
+#include "record/go_take.h"
 #include "record/share.h"
 #include "record/sleeper_stacks.h"
 #include "report/stuck.h"
 #include "stuck/condition.h"
+#include "stuck/goroutines.h"
 #include "stuck/named.h"
 #include "stuck/stuck.h"
 
@@ -29,6 +37,7 @@
 #define STACKS_MAX 256	/* threads */
 #define PLACES_MS  700	/* an answer is there within a second */
 #define STACKS_MS  5000 /* with --stacks */
+#define GO_MS	   600	/* for what files say, and again for memory */
 
 #define EVERY_LEAST_NS 10000000u /* between looks */
 
@@ -146,6 +155,15 @@ static void take_stacks(const void *context, struct stuck *stuck, struct stacks 
 	}
 }
 
+/* Before anything else is looked at: what is known of them holds while their threads sleep. */
+static void take_goroutines(struct stuck *stuck, struct goroutines *goroutines)
+{
+	struct err err = { 0 };
+
+	if (go_take(stuck, GO_MS, goroutines, &err) < 0)
+		stuck_add_missing(stuck, "what goroutines wait for", err.text);
+}
+
 /* From here on nothing can become the user. */
 static int keep_rights(struct err *err)
 {
@@ -184,26 +202,71 @@ static int stuck_look_once(const struct stuck_cmd *cmd, const struct stuck_selec
 {
 	struct stuck *stuck;
 	struct stacks stacks = { 0 };
+	struct goroutines goroutines = { 0 };
+	struct report_stuck report;
 	int rc;
 
-	pager_begin(); /* as the user */
-	share_raise(); /* among many busy programs, too, the answer is to come at once */
 	rc = keep_rights(err);
 	if (rc == 0)
 		rc = stuck_look(select, &stuck, err);
 	if (rc < 0)
 		return rc;
+	take_goroutines(stuck, &goroutines);
 	take_stacks(cmd, stuck, &stacks);
+	report = (struct report_stuck){ stuck,	     &stacks,	  !cmd->all,
+					cmd->stacks, cmd->unfold, &goroutines };
 	if (cmd->json)
-		report_stuck_json(stdout,
-				  &(struct report_stuck){ .stuck = stuck, .stacks = &stacks });
+		report_stuck_json(stdout, &report);
 	else
-		report_stuck_text(stdout, &(struct report_stuck){ stuck, &stacks, !cmd->all,
-								  cmd->stacks, cmd->unfold });
-	rc = stuck->cycle_count ? EXIT_FOUND : EXIT_OK;
+		report_stuck_text(stdout, &report);
+	rc = stuck->cycle_count || goroutines_deadlocks(&goroutines) ? EXIT_FOUND : EXIT_OK;
+	goroutines_fini(&goroutines);
 	stacks_fini(&stacks);
 	stuck_free(stuck);
 	return rc;
+}
+
+/* In a child. */
+static _Noreturn void stuck_look_apart(const struct stuck_cmd *cmd,
+				       const struct stuck_select *select, struct err *err)
+{
+	int rc;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)setsid();
+	share_raise();
+	share_raise_session();
+	rc = stuck_look_once(cmd, select, err);
+	if (rc >= 0 && fflush(stdout) != 0)
+		rc = err_set(err, -errno, "cannot write: %s", strerror(errno));
+	_exit(rc < 0 ? command_fail(&cmd_stuck, err) : rc);
+}
+
+/*
+ * Among many busy programs, too, the answer is to come at once. Where the kernel shares CPUs out by session, that
+ * needs a session of its own: see docs/decisions/share.md.
+ */
+static int stuck_look_soon(const struct stuck_cmd *cmd, struct stuck_select *select,
+			   struct err *err)
+{
+	pid_t child = -1;
+	int status;
+
+	pager_begin(); /* as the user */
+	if (share_goes_by_session()) {
+		select->without_parent = true;
+		child = fork();
+	}
+	if (child == 0)
+		stuck_look_apart(cmd, select, err);
+	if (child < 0) {
+		select->without_parent = false;
+		share_raise();
+		return stuck_look_once(cmd, select, err);
+	}
+	status = child_await(child);
+	return status >= 0 && WIFEXITED(status) ? WEXITSTATUS(status)
+						: err_set(err, -EIO, "the inspection was ended");
 }
 
 static int run_stuck(int argc, char **argv)
@@ -220,14 +283,14 @@ static int run_stuck(int argc, char **argv)
 	if (rc < 0) {
 		rc = command_usage(&cmd_stuck, rc, &err);
 	} else {
-		const struct stuck_select select = { .tgids = cmd.pids,
-						     .count = cmd.pid_count,
-						     .comm = cmd.comm,
-						     .all = cmd.all,
-						     .may_be_gone = cmd.every_ns };
+		struct stuck_select select = { .tgids = cmd.pids,
+					       .count = cmd.pid_count,
+					       .comm = cmd.comm,
+					       .all = cmd.all,
+					       .may_be_gone = cmd.every_ns };
 
 		rc = cmd.every_ns ? watch(&cmd, &select, &err)
-				  : stuck_look_once(&cmd, &select, &err);
+				  : stuck_look_soon(&cmd, &select, &err);
 	}
 	free(cmd.pids);
 	free(cmd.on.items);
@@ -251,7 +314,8 @@ const struct command cmd_stuck = {
 		"\n"
 		"A deadlock is reported only if all threads that could end the waits are known;\n"
 		"inferred holders are labelled and never make a deadlock. Without root, only your\n"
-		"own processes are inspected.\n"
+		"own processes are inspected. Of Go programs goroutines are shown, too: Go notes no\n"
+		"owners, so their deadlocks are known by exclusion.\n"
 		"\n"
 		"With --watch it inspects again and again, with at most 1 % of one CPU, and prints\n"
 		"each occurrence of a condition once:\n"

@@ -8,15 +8,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/flight_logged_look.h"
-#include "record/flight.h"
+#include "cli/flight_run.h"
 #include "record/flight_on.h"
+#include "record/keeper.h"
 #include "report/flight.h"
+
+#define COST_PART UINT64_C(20)
+#define SHARES	  UINT64_C(2) /* of the half of a budget: the looks, and the search for programs */
 
 static size_t count_triggers(const struct flight_on *ons, size_t count)
 {
@@ -44,31 +47,92 @@ static int make_pipes(struct flight_logged_looking *looking, struct flight_on *o
 	return 0;
 }
 
-int flight_logged_start(struct flight_logged *logged, struct flight_on *ons, size_t count,
+/* What the keeper has. */
+struct job {
+	struct flight_logged_looking *looking;
+	struct flight_logged_counts *counts;
+};
+
+static void run_looker(void *context, uint32_t before)
+{
+	const struct job *job = context;
+
+	(void)before;
+	flight_logged_look(job->looking, job->counts, getppid());
+}
+
+static void tell_all(const struct job *job, const struct flight_logged_message *message)
+{
+	for (size_t i = 0; i < job->looking->count; i++)
+		(void)!write(job->looking->fds[i], message, sizeof(*message)); /* or it is full */
+}
+
+static void looker_begun(void *context, pid_t pid)
+{
+	const struct job *job = context;
+	const struct flight_logged_message message = { .kind = FLIGHT_LOGGED_LOOKS, .pid = pid };
+
+	tell_all(job, &message);
+}
+
+static void looker_ended(void *context, int status, unsigned int pause_s, bool is_told)
+{
+	const struct job *job = context;
+	const struct flight_logged_message message = { .kind = FLIGHT_LOGGED_ENDED,
+						       .tid = status,
+						       .count = is_told ? 0 : pause_s };
+
+	job->counts->programs = 0;
+	job->counts->reader = 0;
+	tell_all(job, &message);
+}
+
+uint64_t flight_logged_cost_part(uint32_t budget_ppm, uint64_t cpus)
+{
+	uint64_t part = budget_ppm ? 2 * SHARES * UINT64_C(1000000) / (budget_ppm * cpus) : 0;
+
+	return part > COST_PART ? part : COST_PART;
+}
+
+static uint64_t online_cpus(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus > 0 ? (uint64_t)cpus : 1;
+}
+
+int flight_logged_start(struct flight_logged *logged, const struct flight_run_opts *opts,
 			struct err *err)
 {
-	struct flight_logged_looking looking = { 0 };
+	struct flight_logged_looking looking = { .cost_part = flight_logged_cost_part(
+							 opts->budget_ppm, online_cpus()) };
 	struct flight_logged_counts *counts;
-	pid_t recorder = getpid();
+	struct job job = { .looking = &looking };
+	struct keeper keeper = { .name = "holdup-logged-k",
+				 .context = &job,
+				 .run = run_looker,
+				 .begun = looker_begun,
+				 .ended = looker_ended,
+				 .rights = FLIGHT_LOGGED_RIGHTS | GUARD_CAP(CAP_SETPCAP),
+				 .end_signal = SIGKILL };
 	int rc;
 
-	if (!count_triggers(ons, count))
+	if (!count_triggers(opts->ons, opts->on_count))
 		return 0;
 	counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	if (counts == MAP_FAILED)
 		return err_set(err, -errno, "cannot share memory: %s", strerror(errno));
 	logged->counts = counts;
-	rc = make_pipes(&looking, ons, count, err);
+	job.counts = counts;
+	rc = make_pipes(&looking, opts->ons, opts->on_count, err);
+	keeper.fds = looking.fds;
+	keeper.fd_count = looking.count;
 	if (rc == 0)
-		logged->pid = fork();
-	if (rc == 0 && logged->pid == 0)
-		flight_logged_look(&looking, counts, recorder);
-	if (logged->pid < 0)
-		rc = err_set(err, -errno, "cannot fork: %s", strerror(errno));
+		rc = logged->pid = keeper_start(&keeper, err);
 	logged->pid = logged->pid > 0 ? logged->pid : 0;
 	flight_logged_looking_fini(&looking);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 bool flight_logged_is_sane(const struct flight_logged_message *message, uint64_t now_ns)
@@ -86,7 +150,8 @@ int flight_logged_take(int fd, struct flight_logged_message *out_message)
 	while ((got = read(fd, out_message, sizeof(*out_message))) ==
 	       (ssize_t)sizeof(*out_message)) {
 		out_message->comm[sizeof(out_message->comm) - 1] = '\0';
-		if (flight_logged_is_sane(out_message, clock_now_ns()))
+		if (out_message->kind != FLIGHT_LOGGED_FIRED ||
+		    flight_logged_is_sane(out_message, clock_now_ns()))
 			return 1;
 	}
 	return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
@@ -129,12 +194,7 @@ const struct flight_logged_row *flight_logged_tell(const struct flight_logged *l
 
 void flight_logged_note(const struct flight_logged *logged, struct flight *flight)
 {
-	int32_t reader = logged->counts ? logged->counts->reader : 0;
-
-	if (logged->pid)
-		flight_note_helper(flight, logged->pid);
-	if (reader)
-		flight_note_helper(flight, reader);
+	keeper_note(logged->pid, flight);
 }
 
 uint64_t flight_logged_cpu_ns(const struct flight_logged *logged)
@@ -144,10 +204,7 @@ uint64_t flight_logged_cpu_ns(const struct flight_logged *logged)
 
 void flight_logged_end(struct flight_logged *logged)
 {
-	if (logged->pid) {
-		(void)kill(logged->pid, SIGKILL); /* not reaped yet; its child ends with it */
-		(void)child_await(logged->pid);
-	}
+	keeper_end(logged->pid);
 	if (logged->counts)
 		(void)munmap((void *)(uintptr_t)logged->counts,
 			     sizeof(*logged->counts)); /* cannot fail */

@@ -19,10 +19,16 @@
 struct err;
 struct flight;
 struct flight_logged_row;
+struct flight_run_opts;
 struct flight_on;
 
-/* A trigger has fired. */
+/* A trigger has fired; or, for all of them, who looks was begun or has ended. */
 struct flight_logged_message {
+	enum {
+		FLIGHT_LOGGED_FIRED,
+		FLIGHT_LOGGED_LOOKS,
+		FLIGHT_LOGGED_ENDED, /* 'tid': its status; 'count': the next one in so many s; 0 = that is not told once more */
+	} kind;
 	int32_t pid, tid; /* tid: 0 = not known */
 	uint64_t count;	  /* since the message before; this is the first of them */
 	uint64_t first_ns,
@@ -43,12 +49,12 @@ struct flight_logged_counts {
 };
 
 struct flight_logged {
-	pid_t pid;				   /* of the looker; 0 = nobody asked for one */
+	pid_t pid; /* of the looker's keeper (keeper.h); 0 = nobody asked for one */
 	const struct flight_logged_counts *counts; /* mapped */
 };
 
 /* Start it if a trigger needs it. Its pipes are the 'fd' of the triggers. Returns 0, or a negative errno with err filled. */
-int flight_logged_start(struct flight_logged *logged, struct flight_on *ons, size_t count,
+int flight_logged_start(struct flight_logged *logged, const struct flight_run_opts *opts,
 			struct err *err);
 
 /* The next message: 1, 0 = none for now, -1 = there will be none. */
@@ -67,6 +73,12 @@ void flight_logged_note(const struct flight_logged *logged, struct flight *fligh
 uint64_t flight_logged_cpu_ns(const struct flight_logged *logged);
 
 void flight_logged_end(struct flight_logged *logged);
+
+/*
+ * The looks may take one in so many of a CPU's time, and the search for programs as much: 20, and with a budget of so many
+ * millionths of all CPUs half of it for both. Exported for tests.
+ */
+uint64_t flight_logged_cost_part(uint32_t budget_ppm, uint64_t cpus);
 
 /* Can it be true? Exported for tests. */
 bool flight_logged_is_sane(const struct flight_logged_message *message, uint64_t now_ns);

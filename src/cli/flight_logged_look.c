@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,13 +25,13 @@
 
 #include "attach/control.h"
 #include "attach/follow.h"
+#include "attach/scan.h"
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/flight_logged.h"
 #include "cli/flight_logged_reader.h"
-#include "guard/caps.h"
 #include "proc/proc.h"
 #include "record/clock.h"
 #include "record/flight_on.h"
@@ -41,18 +40,13 @@
 #define IDLE_LOOK_NS  UINT64_C(100000000)
 #define IDLE_AFTER_NS UINT64_C(2000000000)
 #define SCAN_NS	      UINT64_C(500000000)
-#define COST_PART     20u		/* of a CPU */
 #define ASK_NS	      UINT64_C(1000000) /* so long old processes are asked in one scan */
-#define NEW_ASKS      4u		/* a new one is asked so often in a row */
 #define LOOK_BYTES    (4u << 20)	/* of one program in one look */
 #define USER_BYTES    (8u << 20)	/* of all programs of a user in one look */
 #define TEXTS_BYTES   (8u << 20)	/* descriptions of all programs */
 #define ONE_USER_PART 2u		/* one user may have half of the room */
 #define FUTURE_NS     UINT64_C(1000000000)
 #define FILES_MOST    4096u
-#define RIGHTS                                                                       \
-	(GUARD_CAP(CAP_SETUID) | GUARD_CAP(CAP_SETGID) | GUARD_CAP(CAP_SYS_PTRACE) | \
-	 GUARD_CAP(CAP_DAC_READ_SEARCH) | GUARD_CAP(CAP_DAC_OVERRIDE) | GUARD_CAP(CAP_KILL))
 
 _Static_assert(CTF_PIECES_SLACK <= USER_PIECE_SLACK, "what is behind a piece");
 
@@ -73,21 +67,14 @@ struct program {
 	struct flight_logged_match match;
 };
 
-/* A process that was asked, and does not use it. */
-struct asked {
-	int32_t pid;
-	uint32_t times;
-};
-
 struct looker {
 	const struct flight_logged_looking *looking;
 	struct flight_logged_counts *counts;
-	pid_t recorder;
+	pid_t keeper;
+	uint64_t before_ns; /* CPU time of those before it */
 	struct flight_logged_reader reader;
 	struct program programs[FLIGHT_LOGGED_SLOTS];
-	struct asked *asked; /* owned; by pid */
-	size_t asked_count;
-	int32_t next_old; /* who is asked next of those who were */
+	struct user_scan scan;
 	struct sync_point first, now;
 	uint32_t turn; /* who is looked at first */
 	bool has_counter;
@@ -518,8 +505,9 @@ static struct program *find_room(struct looker *looker, uint32_t uid)
 }
 
 /* Does it use libholdup? Then it is a program from now on. */
-static bool ask_process(struct looker *looker, int32_t pid, bool is_new)
+static bool ask_process(void *context, int32_t pid, bool is_new)
 {
+	struct looker *looker = context;
 	struct user_process *process;
 	struct program *program;
 
@@ -543,88 +531,56 @@ static bool ask_process(struct looker *looker, int32_t pid, bool is_new)
 	return true;
 }
 
-static uint32_t times_asked(const struct looker *looker, int32_t pid)
+static bool knows(void *context, int32_t pid)
 {
-	size_t low = 0, high = looker->asked_count;
+	struct looker *looker = context;
+	struct program *program = find_program(looker, pid);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (looker->asked[middle].pid < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < looker->asked_count && looker->asked[low].pid == pid ? looker->asked[low].times
-									  : 0;
+	if (program)
+		keep_program(looker, program);
+	return program;
 }
 
-/* New processes, and of the others as many as there is time for, in turn. */
-static void scan(struct looker *looker)
+static uint64_t used_ns(void *context)
 {
-	AUTO_FREE int32_t *pids = NULL;
-	size_t count = user_proc_all(&pids), kept = 0;
-	struct asked *asked = xcalloc(count + 1, sizeof(*asked));
-	uint64_t until_ns = cpu_now_ns(looker) + ASK_NS;
-	int32_t next_old = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		struct program *program = find_program(looker, pids[i]);
-		uint32_t times = program ? 0 : times_asked(looker, pids[i]);
-		bool is_old = times >= NEW_ASKS, is_turn = is_old && pids[i] >= looker->next_old;
-
-		if (program) {
-			keep_program(looker, program);
-			continue;
-		}
-		if (is_turn && cpu_now_ns(looker) > until_ns) {
-			next_old = next_old ? next_old : pids[i];
-			is_turn = false;
-		}
-		if ((is_turn || !is_old) && ask_process(looker, pids[i], !times))
-			continue;
-		asked[kept++] = (struct asked){ pids[i], is_old ? times : times + 1 };
-	}
-	free(looker->asked);
-	looker->asked = asked;
-	looker->asked_count = kept;
-	looker->next_old = next_old;
+	return cpu_now_ns(context);
 }
 
 /* -------------------------------------------------------------------------- run */
 
-/* Returns whether the recorder is still there: a change of rights, as for looking up names, forgets a signal for its end. */
+/* Returns whether its keeper is still there: a change of rights, as for looking up names, forgets a signal for its end. */
 static bool rest(const struct looker *looker, uint64_t ns)
 {
 	const struct timespec time = { .tv_sec = (time_t)(ns / 1000000000),
 				       .tv_nsec = (long)(ns % 1000000000) };
 
 	(void)nanosleep(&time, NULL);
-	return getppid() == looker->recorder;
+	return getppid() == looker->keeper;
 }
 
 static void run(struct looker *looker)
 {
+	static const struct user_scan_ops scan_ops = { knows, ask_process, used_ns, ASK_NS };
 	uint64_t scanned_ns = 0, scan_every_ns = SCAN_NS;
 
 	do {
 		uint64_t begin_ns = clock_now_ns(), cpu_ns = cpu_now_ns(looker), every_ns;
 
 		if (begin_ns - scanned_ns >= scan_every_ns) {
-			scan(looker);
+			user_scan_take(&looker->scan, &scan_ops, looker);
 			scanned_ns = begin_ns;
-			scan_every_ns = (cpu_now_ns(looker) - cpu_ns) * COST_PART;
+			scan_every_ns = (cpu_now_ns(looker) - cpu_ns) * looker->looking->cost_part;
 			scan_every_ns = scan_every_ns < SCAN_NS ? SCAN_NS : scan_every_ns;
 			cpu_ns = cpu_now_ns(looker);
 		}
 		look_at_all(looker);
 		every_ns = begin_ns < looker->changed_ns + IDLE_AFTER_NS ? LOOK_NS : IDLE_LOOK_NS;
 		every_ns = looker->counts->programs ? every_ns : SCAN_NS;
-		cpu_ns = (cpu_now_ns(looker) - cpu_ns) * COST_PART;
+		cpu_ns = (cpu_now_ns(looker) - cpu_ns) * looker->looking->cost_part;
 		every_ns = every_ns < cpu_ns ? cpu_ns : every_ns;
 		looker->counts->look_ns = every_ns;
 		looker->counts->reader = looker->reader.pid;
-		looker->counts->cpu_ns = cpu_now_ns(looker);
+		looker->counts->cpu_ns = looker->before_ns + cpu_now_ns(looker);
 		cpu_ns = clock_now_ns() - begin_ns; /* it takes itself */
 		if (!rest(looker, cpu_ns < every_ns ? every_ns - cpu_ns : 0))
 			break;
@@ -632,7 +588,7 @@ static void run(struct looker *looker)
 }
 
 void flight_logged_look(struct flight_logged_looking *looking, struct flight_logged_counts *counts,
-			pid_t recorder)
+			pid_t keeper)
 {
 	const struct rlimit files = { FILES_MOST, FILES_MOST };
 	struct looker *looker = xcalloc(1, sizeof(*looker));
@@ -641,18 +597,19 @@ void flight_logged_look(struct flight_logged_looking *looking, struct flight_log
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 	guard_caps_seal();
-	guard_caps_helper(RIGHTS);
+	guard_caps_helper(FLIGHT_LOGGED_RIGHTS);
 	looker->looking = looking;
 	looker->counts = counts;
-	looker->recorder = recorder;
-	looker->has_counter = clock_tsc_is_reliable();
+	looker->before_ns = counts->cpu_ns;
+	looker->keeper = keeper;
+	looker->has_counter = clock_tsc_is_steady();
 	looker->first = looker->now = clock_take(looker->has_counter);
 	looker->fires = xcalloc(looking->count, sizeof(*looker->fires));
 	looker->untold = xcalloc(looking->count, sizeof(*looker->untold));
 	for (size_t i = 0; i < FLIGHT_LOGGED_SLOTS; i++)
 		looker->programs[i].pidfd = -1;
 	/* Nothing of the recorder's stays open but the pipes. */
-	if (!child_keep_fds(looking->fds, looking->count) || getppid() != recorder ||
+	if (!child_keep_fds(looking->fds, looking->count) || getppid() != keeper ||
 	    !flight_logged_reader_init(&looker->reader, (const char *const *)looking->names,
 				       looking->name_count))
 		_exit(1);

@@ -20,19 +20,13 @@
 #include "cli/rights.h"
 #include "cli/watch_flight.h"
 #include "model/model.h"
-#include "proc/proc.h"
-#include "record/flight.h"
 #include "record/flight_on.h"
+#include "record/keeper.h"
 #include "report/check.h"
 
-#define SELF	     "/proc/self/exe"
-#define PIPE	     3 /* descriptor of the child */
-#define BACK_OFF_S   1u
-#define BACK_OFF_MAX 60u
-#define LASTED_NS    UINT64_C(60000000000) /* that long it worked: the next pause is short again */
-#define END_MS	     5000
-#define DEEP	     4	/* children of children */
-#define NOTED_MOST   12 /* processes that a snapshot is told of */
+#define SELF   "/proc/self/exe"
+#define PIPE   3 /* descriptor of the child */
+#define END_MS 5000
 
 /* ------------------------------------------------------------------- the model */
 
@@ -118,94 +112,73 @@ static char *events_of(const struct model *model, const char *events)
 	return text;
 }
 
-/* ------------------------------------------------------------------ the broker */
+/* ------------------------------------------------------------------ the child */
 
-static void __attribute__((noreturn)) exec_watch(const char *path, const char *events)
+/* What a keeper has: it is copied as it begins. */
+struct job {
+	const char *path, *events; /* views */
+};
+
+static void exec_watch(void *context, uint32_t before)
 {
-	const char *const args[] = { "holdup", "watch", "--flight", "--no-why",
-				     "-e",     events,	path,	    NULL };
+	const struct job *job = context;
+	const char *const args[] = { "holdup", "watch",	    "--flight", "--no-why",
+				     "-e",     job->events, job->path,	NULL };
 
+	(void)before;
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-	child_reset_signals();
+	(void)fcntl(PIPE, F_SETFD, 0);
 	(void)setenv(WATCH_FLIGHT_FD, "3", 1);
 	execv(SELF, (char *const *)(uintptr_t)args);
 	_exit(127);
 }
 
-static void tell_end(int status, unsigned int pause_s)
+static void tell_begin(void *context, pid_t pid)
 {
-	if (WIFSIGNALED(status))
-		(void)dprintf(PIPE, "!holdup watch was ended by signal %d; the next one in %u s\n",
-			      WTERMSIG(status), pause_s);
-	else
-		(void)dprintf(PIPE,
-			      "!holdup watch ended with status %d: see what holdup watch says of "
-			      "this model; the next one in %u s\n",
-			      WEXITSTATUS(status), pause_s);
+	(void)context;
+	(void)dprintf(PIPE, "=%d\n", (int)pid);
 }
 
-static void __attribute__((noreturn)) broker(const char *path, const char *events)
+static void tell_end(void *context, int status, unsigned int pause_s, bool is_told)
 {
-	unsigned int pause_s = BACK_OFF_S;
+	AUTO_FREE char *how = keeper_how(status);
 
-	for (;;) {
-		uint64_t begun_ns = clock_now_ns();
-		pid_t pid = fork();
-		int status;
-
-		if (pid == 0)
-			exec_watch(path, events);
-		if (pid > 0)
-			(void)dprintf(PIPE, "=%d\n", (int)pid);
-		status = pid > 0 ? child_await(pid) : 0;
-		if (clock_now_ns() - begun_ns >= LASTED_NS)
-			pause_s = BACK_OFF_S;
-		tell_end(status < 0 ? 0 : status, pause_s);
-		(void)sleep(pause_s);
-		pause_s = pause_s * 2 < BACK_OFF_MAX ? pause_s * 2 : BACK_OFF_MAX;
-	}
-}
-
-/* Nothing of the recorder's stays open: neither its lock nor its folders. */
-static void __attribute__((noreturn))
-broker_main(int fd, pid_t recorder, const char *path, const char *events)
-{
-	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int high = fcntl(fd, F_DUPFD, 16);
-
-	for (int i = 0; i < PIPE; i++)
-		(void)dup2(null_fd, i);
-	if (dup2(high, PIPE) < 0 || close_range(PIPE + 1, ~0u, 0) < 0)
-		_exit(1);
-	child_reset_signals();
-	(void)signal(SIGPIPE, SIG_IGN);
-	(void)prctl(PR_SET_NAME, "holdup-model");
-	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != recorder)
-		_exit(1);
-	broker(path, events);
+	(void)context;
+	(void)dprintf(PIPE, "-%s\n", is_told ? "" : how);
+	if (!is_told)
+		(void)dprintf(PIPE, "!holdup watch %s%s; the next one in %u s\n", how,
+			      WIFSIGNALED(status) ? ""
+						  : ": see what holdup watch says of this model",
+			      pause_s);
 }
 
 /* ---------------------------------------------------------------- the recorder */
 
 static int start_one(struct flight_model *model, const char *events, struct err *err)
 {
-	pid_t recorder = getpid();
 	int fds[2];
+	struct job job = { model->on->model, events };
+	struct keeper keeper = { .name = "holdup-model",
+				 .context = &job,
+				 .run = exec_watch,
+				 .begun = tell_begin,
+				 .ended = tell_end,
+				 .fds = &fds[1],
+				 .fd_count = 1,
+				 .end_signal = SIGTERM };
+	pid_t pid;
 
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
-	model->broker = fork();
-	if (model->broker == 0)
-		broker_main(fds[1], recorder, model->on->model, events);
+	pid = keeper_start(&keeper, err);
 	close(fds[1]);
-	if (model->broker > 0) {
-		model->fd = model->on->fd = fds[0];
-		return 0;
+	if (pid < 0) {
+		close(fds[0]);
+		return pid;
 	}
-	model->broker = 0;
-	close(fds[0]);
-	return err_set(err, -EAGAIN, "cannot fork");
+	model->keeper = pid;
+	model->fd = model->on->fd = fds[0];
+	return 0;
 }
 
 int flight_models_start(struct flight_models *models, struct flight_on *ons, size_t count,
@@ -265,6 +238,10 @@ bool flight_model_parse_line(char *line, struct flight_model_line *out_line)
 		out_line->kind = FLIGHT_MODEL_TOLD;
 		return true;
 	}
+	if (line[0] == '-') {
+		out_line->kind = FLIGHT_MODEL_ENDED;
+		return true;
+	}
 	if (line[0] == '=') {
 		out_line->kind = FLIGHT_MODEL_BEGUN;
 		if (!text_parse_u64(line + 1, &number) || !number || number > INT32_MAX)
@@ -302,59 +279,19 @@ bool flight_model_next(struct flight_model *model, struct flight_model_line *out
 	return false;
 }
 
-/* 'pid' and what it has begun; at most 'most' of them. Returns how many. */
-static size_t find_processes(int32_t pid, int deep, int32_t *pids, size_t most)
-{
-	AUTO_FREE char *path = xasprintf("/proc/%d/task/%d/children", pid, pid);
-	AUTO_FILE FILE *file = deep > 0 ? fopen(path, "re") : NULL;
-	size_t count = 0;
-	int32_t child;
-
-	if (most)
-		pids[count++] = pid;
-	while (file && count < most && fscanf(file, "%d", &child) == 1)
-		count += find_processes(child, deep - 1, pids + count, most - count);
-	return count;
-}
-
-/* Its own, and of those that it has waited for. */
-static uint64_t cpu_ns_of(int32_t pid)
-{
-	AUTO_FREE char *path = xasprintf("/proc/%d/stat", pid);
-	unsigned long user, system, user_of, system_of;
-	char text[1024], *behind;
-
-	if (proc_read(AT_FDCWD, path, text, sizeof(text)) <= 0 || !(behind = strrchr(text, ')')) ||
-	    sscanf(behind + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu",
-		   &user, &system, &user_of, &system_of) != 4)
-		return 0;
-	return (uint64_t)(user + system + user_of + system_of) *
-	       (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
-}
-
 uint64_t flight_models_cpu_ns(const struct flight_models *models)
 {
 	uint64_t sum_ns = 0;
 
-	for (size_t i = 0; i < models->count; i++) {
-		int32_t pids[NOTED_MOST];
-		size_t count = find_processes(models->items[i].broker, DEEP, pids, ARRAY_LEN(pids));
-
-		for (size_t k = 0; k < count && models->items[i].broker; k++)
-			sum_ns += cpu_ns_of(pids[k]);
-	}
+	for (size_t i = 0; i < models->count; i++)
+		sum_ns += keeper_cpu_ns(models->items[i].keeper);
 	return sum_ns;
 }
 
 void flight_models_note(const struct flight_models *models, struct flight *flight)
 {
-	for (size_t i = 0; i < models->count; i++) {
-		int32_t pids[NOTED_MOST];
-		size_t count = find_processes(models->items[i].broker, DEEP, pids, ARRAY_LEN(pids));
-
-		for (size_t k = 0; k < count && models->items[i].broker; k++)
-			flight_note_helper(flight, pids[k]);
-	}
+	for (size_t i = 0; i < models->count; i++)
+		keeper_note(models->items[i].keeper, flight);
 }
 
 /* Its end of the pipe is closed when the last of them has ended. */
@@ -372,14 +309,14 @@ static void await_end(struct flight_model *model)
 void flight_models_end(struct flight_models *models)
 {
 	for (size_t i = 0; i < models->count; i++) {
-		if (models->items[i].broker)
-			(void)kill(models->items[i].broker, SIGTERM); /* its child ends with it */
+		if (models->items[i].keeper)
+			(void)kill(models->items[i].keeper, SIGTERM); /* all at once */
 	}
 	for (size_t i = 0; i < models->count; i++) {
 		struct flight_model *model = &models->items[i];
 
-		if (model->broker)
-			(void)child_await(model->broker);
+		if (model->keeper)
+			(void)child_await(model->keeper);
 		if (model->on->fd >= 0)
 			await_end(model);
 	}

@@ -3,11 +3,10 @@
  *
  * A child runs "holdup watch" on the model, which records beside us and has its own rings: a check needs the events in
  * order, and ours are read only for a snapshot. It must be root, and has to be started again when it dies, while the
- * recorder gives up its rights. So a broker, a process between them, keeps these: it is begun before there are rings,
- * opens and reads nothing, and ends with the recorder.
+ * recorder gives up its rights. So it has a keeper (keeper.h).
  *
  *	recorder <- pipe <- watch     "N WHY": a violation, and N before it for which the pipe was full
- *	                 <- broker    "=PID": it has begun one; "!TEXT": one has ended, or could not begin
+ *	                 <- keeper    "=PID": it has begun one; "-": one has ended, or could not begin; "!TEXT": to be told
  */
 #ifndef CLI_FLIGHT_MODEL_H
 #define CLI_FLIGHT_MODEL_H
@@ -26,6 +25,7 @@ struct flight_model_line {
 	enum {
 		FLIGHT_MODEL_VIOLATION,
 		FLIGHT_MODEL_BEGUN,
+		FLIGHT_MODEL_ENDED,
 		FLIGHT_MODEL_TOLD,
 	} kind;
 	uint64_t before;  /* violations that were not told */
@@ -35,7 +35,7 @@ struct flight_model_line {
 
 struct flight_model {
 	struct flight_on *on;
-	pid_t broker; /* 0 = none */
+	pid_t keeper; /* 0 = none */
 	int fd;
 	int32_t pid; /* that watches; 0 = not known */
 	char text[4096];

@@ -4,7 +4,7 @@
  * A thread that fired a trigger is let wait to its end, 2 s at most, so that the snapshot has what
  * ended the wait. A snapshot blocks all else; who asks meanwhile waits for it.
  */
-#include "cli/flight_run.h"
+#include "cli/flight_run_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,75 +28,24 @@
 #include "base/text.h"
 #include "cli/exit.h"
 #include "cli/flight_ask.h"
-#include "cli/flight_logged.h"
-#include "cli/flight_model.h"
 #include "cli/flight_share.h"
-#include "cli/flight_store.h"
-#include "cli/flight_why.h"
 #include "guard/caps.h"
 #include "guard/place.h"
 #include "record/flight.h"
-#include "record/flight_count.h"
-#include "record/flight_event.h"
-#include "record/flight_on.h"
-#include "record/flight_pair.h"
-#include "record/flight_unit.h"
+#include "record/keeper.h"
 #include "record/share.h"
-#include "report/flight.h"
 
-#define LOCK_FILE      "flight.lock"
-#define SETTLE_NS      UINT64_C(2000000000) /* how long a wait that fired is let go on */
-#define SETTLE_LOOK_NS UINT64_C(20000000)
-#define MESSAGES       32
-#define WAITING_MOST   16		    /* snapshots that wait to be explained */
-#define BESIDE_BYTES   (UINT64_C(16) << 20) /* of a snapshot, beside its rings */
-#define PROGRAMS_PART  8   /* of --disk: one snapshot may have so many of programs' own events */
-#define UNITS_TURN     16  /* messages of units that are taken at once */
-#define EVENT_TEXT     300 /* of the line that tells of an event */
+#define LOCK_FILE     "flight.lock"
+#define BESIDE_BYTES  (UINT64_C(16) << 20) /* of a snapshot, beside its rings */
+#define NOTE_NS	      UINT64_C(1000000000) /* to ask for the CPU time of helpers costs some, too */
+#define PROGRAMS_PART 8 /* of --disk: one snapshot may have so many of programs' own events */
 #define RIGHTS                                                        \
 	(GUARD_CAP(CAP_SYS_PTRACE) | GUARD_CAP(CAP_DAC_READ_SEARCH) | \
 	 GUARD_CAP(CAP_DAC_OVERRIDE) | GUARD_CAP(CAP_SYSLOG))
 
-/* A snapshot, until it is explained. */
-struct waiting {
-	struct flight_row row; /* owned strings */
-	const struct flight_on *on;
-	int32_t tid;
-	bool is_process; /* all threads of it */
-	uint64_t from_ns, to_ns;
-};
-
-struct running {
-	const struct flight_run_opts *opts;
-	int run_fd, lock_fd, dir_fd, signal_fd, listen_fd;
-	int stop_fd; /* who asked it to end; -1 = nobody */
-	struct flight *flight;
-	const char *events; /* a view */
-	struct flight_looks looks;
-	struct flight_models models;
-	struct flight_units units;
-	struct flight_logged logged;
-	struct flight_on *fired; /* its wait has not ended yet; NULL = none */
-	struct flight_seen seen; /* that wait */
-	char *place;		 /* owned; where in the kernel; NULL = not known */
-	uint64_t settle_ns;	 /* it is waited for until then */
-	struct waiting waiting[WAITING_MOST];
-	size_t waiting_count;
-	struct flight_why why; /* of waiting[0] */
-	struct flight_message messages[MESSAGES];
-	size_t message_count;
-	uint64_t begun_ns, begun_real_ns, last_ns; /* last_ns: the last snapshot; 0 = none */
-	uint64_t cpu_ns;			   /* that beginning took */
-	uint64_t number;			   /* of the newest snapshot of the folder */
-	uint64_t snapshots, failed, last_gap_ns;
-	bool done;
-};
-
 /* ----------------------------------------------------------------- messages */
 
-static void say(struct running *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void say(struct running *run, const char *format, ...)
+void flight_say(struct running *run, const char *format, ...)
 {
 	va_list args;
 	char *text;
@@ -134,9 +83,9 @@ static void explain_done(struct running *run, const char *verdict)
 
 	free(one->row.verdict);
 	one->row.verdict = xstrdup(verdict);
-	say(run, "snapshot %s: %s", one->row.name, verdict);
+	flight_say(run, "snapshot %s: %s", one->row.name, verdict);
 	if (flight_store_note(run->dir_fd, &one->row, &err) < 0)
-		say(run, "the verdict is not kept: %s", err.text);
+		flight_say(run, "the verdict is not kept: %s", err.text);
 	(void)flight_store_bound(run->dir_fd, run->opts->disk_bytes, 0, one->row.name);
 	waiting_fini(one);
 	memmove(run->waiting, run->waiting + 1, --run->waiting_count * sizeof(*run->waiting));
@@ -149,8 +98,9 @@ static int explain_start(struct running *run, const struct waiting *one, struct 
 	AUTO_FREE char *report = xasprintf("%s" FLIGHT_REPORT, one->row.name);
 	AUTO_CLOSE int fd = openat(run->dir_fd, report,
 				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	const struct flight_why_ask ask = { trace,	     one->on,	   one->tid,
-					    one->is_process, one->from_ns, one->to_ns };
+	const struct flight_why_ask ask = { trace,	     one->on,	  one->tid,
+					    one->is_process, one->others, one->other_count,
+					    one->from_ns,    one->to_ns };
 	int rc;
 
 	if (fd < 0)
@@ -187,7 +137,7 @@ static void on_named(struct running *run)
 	struct err err = { 0 };
 
 	if (flight_named(run->flight, &err) < 0)
-		say(run, "some functions of the snapshot have no names: %s", err.text);
+		flight_say(run, "some functions of the snapshot have no names: %s", err.text);
 	explain_next(run);
 }
 
@@ -218,8 +168,8 @@ static int make_room(struct running *run, struct flight *flight, struct err *err
 			       text_size(need).s, text_size(run->opts->disk_bytes).s);
 	removed = flight_store_bound(run->dir_fd, run->opts->disk_bytes, need, NULL);
 	if (removed)
-		say(run, "%zu of the oldest snapshots are removed: --disk allows %s", removed,
-		    text_size(run->opts->disk_bytes).s);
+		flight_say(run, "%zu of the oldest snapshots are removed: --disk allows %s",
+			   removed, text_size(run->opts->disk_bytes).s);
 	if (fstatvfs(run->dir_fd, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize < need)
 		return err_set(err, -ENOSPC,
 			       "the disk has %s left in %s, and a snapshot needs about %s; --dir "
@@ -241,7 +191,7 @@ static int take(struct running *run, struct flight *flight, struct waiting *one,
 	if (rc < 0)
 		return rc;
 	flight_models_note(&run->models, flight);
-	flight_note_helper(flight, run->units.pid);
+	keeper_note(run->units.pid, flight);
 	flight_logged_note(&run->logged, flight);
 	rc = flight_snapshot(flight, dir, &taken, err);
 	run->last_gap_ns = taken.gap_ns ? taken.gap_ns : run->last_gap_ns;
@@ -260,15 +210,28 @@ static int take(struct running *run, struct flight *flight, struct waiting *one,
 }
 
 /* Is it a thread that fired it, or the main process of a unit, which lived in the time that was recorded? */
-static bool is_of_thread(const struct waiting *one, const struct flight_seen *seen)
+static bool is_of_thread(const struct waiting *one, const struct running *run)
 {
+	const struct flight_seen *seen = &run->seen;
+
 	if (one->on && one->on->kind == FLIGHT_ON_UNIT)
-		return seen->tid > 0 && (!seen->until_ns || seen->until_ns > one->row.begin_ns);
+		return (seen->tid > 0 || (run->failed_unit && run->failed_unit->other_count)) &&
+		       (!seen->until_ns || seen->until_ns > one->row.begin_ns);
 	return one->on && (flight_on_is_wait(one->on) || flight_on_is_pair(one->on));
 }
 
+/* More processes of a unit. */
+static void note_others(struct waiting *one, const struct flight_unit_told *failed_unit)
+{
+	if (!failed_unit)
+		return;
+	one->other_count = failed_unit->other_count;
+	memcpy(one->others, failed_unit->others, sizeof(one->others));
+}
+
 /* What is explained: all of it, or of a thread what fired. 'to_ns': when it was taken. */
-static void choose_window(struct waiting *one, const struct flight_seen *seen)
+static void choose_window(struct waiting *one, const struct flight_seen *seen,
+			  const struct flight_unit_told *failed_unit)
 {
 	uint64_t end_ns = seen && seen->until_ns ? seen->until_ns : one->to_ns;
 	uint64_t from_ns = 0;
@@ -276,18 +239,15 @@ static void choose_window(struct waiting *one, const struct flight_seen *seen)
 	if (seen) {
 		one->tid = seen->tid;
 		one->is_process = one->on->kind == FLIGHT_ON_UNIT;
+		note_others(one, failed_unit);
 		from_ns = seen->before_ns ? seen->before_ns : seen->since_ns;
 	}
 	one->to_ns = !seen || end_ns > one->row.end_ns ? one->row.end_ns : end_ns;
 	one->from_ns = from_ns > one->row.begin_ns ? from_ns : one->row.begin_ns;
 }
 
-/*
- * 'why' is anybody's text. Returns 0 and the snapshot's name (to be freed), or a negative errno with err
- * filled, which is told in status, too.
- */
-static int snapshot(struct running *run, struct flight *flight, const char *why,
-		    const struct flight_on *on, char **out_name, struct err *err)
+int flight_run_snapshot(struct running *run, struct flight *flight, const char *why,
+			const struct flight_on *on, char **out_name, struct err *err)
 {
 	struct waiting one = { .on = on };
 	int rc;
@@ -301,11 +261,11 @@ static int snapshot(struct running *run, struct flight *flight, const char *why,
 	rc = take(run, flight, &one, err);
 	if (rc < 0) {
 		run->failed++;
-		say(run, "no snapshot (%s): %s", why, err->text);
+		flight_say(run, "no snapshot (%s): %s", why, err->text);
 		waiting_fini(&one);
 		return rc;
 	}
-	choose_window(&one, is_of_thread(&one, &run->seen) ? &run->seen : NULL);
+	choose_window(&one, is_of_thread(&one, run) ? &run->seen : NULL, run->failed_unit);
 	run->snapshots++;
 	run->number++;
 	run->last_ns = clock_now_ns();
@@ -316,354 +276,7 @@ static int snapshot(struct running *run, struct flight *flight, const char *why,
 	return 0;
 }
 
-/* A trigger fires: not within the pause, which is told once. */
-static bool is_paused(struct running *run, struct flight_on *on, const char *why)
-{
-	uint64_t since_ns = clock_now_ns() - run->last_ns;
-
-	on->fired++;
-	if (!run->last_ns || since_ns >= run->opts->pause_ns)
-		return false;
-	on->suppressed++;
-	if (on->told_ns == run->last_ns)
-		return true;
-	on->told_ns = run->last_ns;
-	say(run, "suppressed: %s; the pause lasts %s more", why,
-	    text_duration(run->opts->pause_ns - since_ns).s);
-	return true;
-}
-
-/* ----------------------------------------------------------------- triggers */
-
-static void fire(struct running *run, struct flight_on *on, const char *why)
-{
-	struct err err = { 0 };
-
-	if (!is_paused(run, on, why))
-		(void)snapshot(run, run->flight, why, on, NULL, &err);
-}
-
-static void on_pressure(struct running *run, struct flight_on *on, short events)
-{
-	if (events & (POLLERR | POLLNVAL)) {
-		say(run, "%s is off: its cgroup is gone", on->text);
-		mem_close_fd(&on->fd);
-		on->fd = -1;
-		return;
-	}
-	fire(run, on, on->text);
-}
-
-/* Those that are not told here in words are counted all the same. */
-static void on_violation(struct running *run, struct flight_on *on,
-			 const struct flight_model_line *line)
-{
-	on->fired += line->before;
-	on->suppressed += line->before;
-	fire(run, on, line->text);
-}
-
-static void on_model(struct running *run, struct flight_on *on)
-{
-	struct flight_model *model = flight_models_find(&run->models, on);
-	struct flight_model_line line;
-
-	if (!model || flight_model_read(model) < 0) {
-		say(run, "%s is off: the process that watches it has ended", on->text);
-		mem_close_fd(&on->fd);
-		on->fd = -1;
-		return;
-	}
-	while (flight_model_next(model, &line)) {
-		if (line.kind == FLIGHT_MODEL_VIOLATION)
-			on_violation(run, on, &line);
-		else if (line.kind == FLIGHT_MODEL_TOLD)
-			say(run, "%s: %s", on->text, line.text);
-	}
-}
-
-/* It is explained what the thread did between the two. */
-static void note_pair(struct running *run, const struct flight_pair *pair)
-{
-	run->seen = (struct flight_seen){ 0 };
-	run->seen.tid = flight_pair_tid(pair, &run->seen.since_ns, &run->seen.until_ns);
-}
-
-static void on_event(struct running *run, struct flight_on *on)
-{
-	AUTO_FREE char *line =
-		on->pair ? flight_pair_take(on->pair) : flight_event_take(on->tracer);
-	AUTO_FREE char *why = line ? xasprintf("%s: %.*s", on->text, EVENT_TEXT, line) : NULL;
-
-	const struct flight_seen seen = run->seen; /* of a wait that has not ended yet */
-
-	if (why && on->pair)
-		note_pair(run, on->pair);
-	if (why)
-		fire(run, on, why);
-	run->seen = seen;
-}
-
-/* It is explained what the unit's main process did. */
-static void on_failed_unit(struct running *run, struct flight_on *on,
-			   const struct flight_unit_told *told)
-{
-	const struct flight_seen seen = run->seen; /* of a wait that has not ended yet */
-
-	run->seen = (struct flight_seen){ .tid = told->pid,
-					  .since_ns = told->begun_ns,
-					  .until_ns = told->ended_ns };
-	on->fired += told->before;
-	on->suppressed += told->before;
-	fire(run, on, told->text);
-	run->seen = seen;
-}
-
-static void on_unit(struct running *run, struct flight_on *on)
-{
-	struct flight_unit_told told;
-	int rc = 0;
-
-	for (int i = 0; i < UNITS_TURN && (rc = flight_unit_take(on, &told)) > 0; i++) {
-		if (told.kind == FLIGHT_UNIT_FAILED)
-			on_failed_unit(run, on, &told);
-		else if (told.text[0])
-			say(run, "%s", told.text);
-		if (told.kind == FLIGHT_UNIT_HEARS || told.kind == FLIGHT_UNIT_DEAF)
-			on->is_deaf = told.kind == FLIGHT_UNIT_DEAF;
-	}
-	if (rc >= 0)
-		return;
-	say(run, "%s is off: the process that listens to systemd has ended", on->text);
-	mem_close_fd(&on->fd);
-	on->fd = -1;
-}
-
-/* Those that are not told here in words are counted all the same. */
-static void on_logged(struct running *run, struct flight_on *on)
-{
-	const struct flight_seen seen = run->seen; /* of a wait that has not ended yet */
-	struct flight_logged_message message;
-	int rc;
-
-	while ((rc = flight_logged_take(on->fd, &message)) > 0) {
-		AUTO_FREE char *why = flight_logged_text(on, &message);
-
-		on->fired += message.count - 1;
-		on->suppressed += message.count - 1;
-		run->seen = (struct flight_seen){ .tid = message.tid,
-						  .since_ns = message.first_ns,
-						  .until_ns = message.second_ns };
-		fire(run, on, why);
-	}
-	run->seen = seen;
-	if (rc == 0)
-		return;
-	say(run, "%s is off: the process that looks for it has ended", on->text);
-	mem_close_fd(&on->fd);
-	on->fd = -1;
-}
-
-/* Those that have happened wait until the next one could be told. */
-static void arm_events(struct running *run)
-{
-	bool may = !run->last_ns || clock_now_ns() - run->last_ns >= run->opts->pause_ns;
-
-	for (size_t i = 0; i < run->opts->on_count && may; i++) {
-		flight_event_arm(run->opts->ons[i].tracer);
-		flight_pair_arm(run->opts->ons[i].pair);
-	}
-}
-
-static void flight_run_count(struct running *run)
-{
-	uint64_t now_ns = clock_now_ns();
-	struct flight_on *on;
-	char *why;
-
-	while ((on = flight_count_take(run->opts->ons, run->opts->on_count, now_ns, &why))) {
-		fire(run, on, why);
-		free(why);
-	}
-}
-
-static char *seen_text(const struct running *run)
-{
-	return xasprintf("%s: thread %d (%s)%s%s", run->fired->text, run->seen.tid, run->seen.comm,
-			 run->place ? " in " : "", run->place ? run->place : "");
-}
-
-static void look(struct running *run)
-{
-	AUTO_FREE char *why = NULL;
-
-	run->fired =
-		flight_looks_take(&run->looks, run->opts->ons, run->opts->on_count, &run->seen);
-	if (!run->fired)
-		return;
-	free(run->place);
-	run->place = flight_seen_place(&run->seen);
-	why = seen_text(run);
-	if (is_paused(run, run->fired, why))
-		run->fired = NULL;
-	run->settle_ns = clock_now_ns() + SETTLE_NS;
-}
-
-static void settle(struct running *run)
-{
-	AUTO_FREE char *why = NULL;
-	struct err err = { 0 };
-
-	if (clock_now_ns() < run->settle_ns && flight_seen_waits(&run->seen))
-		return;
-	why = seen_text(run);
-	(void)snapshot(run, run->flight, why, run->fired, NULL, &err);
-	run->fired = NULL;
-}
-
-/* ------------------------------------------------------------------ who asks */
-
-static uint64_t usage_ns(int who)
-{
-	struct rusage usage;
-
-	if (getrusage(who, &usage) < 0)
-		return 0;
-	return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
-	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
-}
-
-static uint64_t disk_bytes(const struct running *run)
-{
-	struct flight_list list;
-	uint64_t bytes = 0;
-
-	if (flight_store_list(run->dir_fd, &list) < 0)
-		return 0;
-	for (size_t i = 0; i < list.count; i++)
-		bytes += list.rows[i].bytes;
-	flight_list_fini(&list);
-	return bytes;
-}
-
-/* 0 = never */
-static uint64_t looks_every(const struct running *run, bool named)
-{
-	uint64_t every_ns =
-		flight_looks_every_ns(&run->looks, run->opts->ons, run->opts->on_count, named);
-
-	return every_ns == UINT64_MAX ? 0 : every_ns;
-}
-
-static void fill_status(struct running *run, struct flight_status_report *status,
-			struct flight_trigger_row *rows, struct flight_logged_row *logged)
-{
-	const struct flight_run_opts *opts = run->opts;
-	uint64_t beside_ns = flight_models_cpu_ns(&run->models) + flight_units_cpu_ns(&run->units) +
-			     flight_logged_cpu_ns(&run->logged);
-	struct flight_held held;
-
-	flight_held(run->flight, &held);
-	held.cost.cpu_ns += beside_ns;
-	for (size_t i = 0; i < opts->on_count; i++)
-		rows[i] = (struct flight_trigger_row){ opts->ons[i].text, opts->ons[i].fired,
-						       opts->ons[i].suppressed,
-						       flight_on_works(&opts->ons[i]) };
-	*status = (struct flight_status_report){
-		.pid = getpid(),
-		.dir = opts->dir,
-		.events = run->events,
-		.since_real_ns = run->begun_real_ns,
-		.age_ns = clock_now_ns() - run->begun_ns,
-		.held_ns = held.held_ns,
-		.keep_ns = opts->keep_ns,
-		.lasts_ns = held.lasts_ns,
-		.memory_bytes = held.memory_bytes,
-		.ring_bytes = held.ring_bytes,
-		.bpf_bytes = held.bpf_bytes,
-		.own_bytes = held.own_bytes,
-		.recorded_events = held.events,
-		.events_per_s = held.events_per_s,
-		.bytes_per_s = held.bytes_per_s,
-		.cost = held.cost,
-		.step = held.step,
-		.has_lean_steps = held.has_lean_steps,
-		.steps = held.steps,
-		.cpu_ns = usage_ns(RUSAGE_SELF) - run->cpu_ns + beside_ns,
-		.explain_cpu_ns = usage_ns(RUSAGE_CHILDREN),
-		.snapshots = run->snapshots,
-		.failed = run->failed,
-		.last_gap_ns = run->last_gap_ns,
-		.disk_bytes = disk_bytes(run),
-		.disk_most_bytes = opts->disk_bytes,
-		.pause_ns = opts->pause_ns,
-		.look_ns = looks_every(run, false),
-		.look_named_ns = looks_every(run, true),
-		.triggers = rows,
-		.trigger_count = opts->on_count,
-		.logged = flight_logged_tell(&run->logged, logged),
-		.messages = run->messages,
-		.message_count = run->message_count,
-	};
-}
-
-static void answer_status(struct running *run, int fd, bool json)
-{
-	AUTO_FREE struct flight_trigger_row *rows = xcalloc(run->opts->on_count + 1, sizeof(*rows));
-	struct flight_status_report status;
-	struct flight_logged_row logged;
-	AUTO_FREE char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
-
-	if (!out) {
-		flight_answer(fd, EXIT_FAIL, "no memory for an answer");
-		return;
-	}
-	fill_status(run, &status, rows, &logged);
-	report_flight_status(out, &status, json);
-	(void)fclose(out); /* memory */
-	flight_answer(fd, EXIT_OK, text);
-}
-
-/* It is told only when all is gone: then the next one can start. */
-static void end_by_question(struct running *run, int fd)
-{
-	run->done = true;
-	mem_close_fd(&run->stop_fd);
-	run->stop_fd = fd;
-}
-
-static void answer_snapshot(struct running *run, int fd, const char *why)
-{
-	AUTO_FREE char *name = NULL;
-	AUTO_FREE char *text = NULL;
-	struct err err = { 0 };
-	int rc = snapshot(run, run->flight, *why ? why : "asked for", NULL, &name, &err);
-
-	text = rc < 0 ? xstrdup(err.text)
-		      : xasprintf("%s/%s" FLIGHT_TRACE "\n", run->opts->dir, name);
-	flight_answer(fd, rc < 0 ? EXIT_FAIL : EXIT_OK, text);
-}
-
-static void on_question(struct running *run)
-{
-	char line[FLIGHT_ASK_MAX];
-	int fd = flight_accept(run->listen_fd, line);
-
-	if (fd < 0)
-		return;
-	if (strcmp(line, "status") == 0 || strcmp(line, "status json") == 0)
-		answer_status(run, fd, line[strlen("status")] != '\0');
-	else if (strncmp(line, "snapshot ", strlen("snapshot ")) == 0)
-		answer_snapshot(run, fd, line + strlen("snapshot "));
-	else if (strcmp(line, "dir") == 0)
-		flight_answer(fd, EXIT_OK, run->opts->dir);
-	else if (strcmp(line, "stop") == 0) {
-		end_by_question(run, fd);
-	} else
-		flight_answer(fd, EXIT_USAGE, "the flight recorder does not know this question");
-}
+/* --------------------------------------------------------------------- loop */
 
 static void on_signal(struct running *run)
 {
@@ -673,29 +286,17 @@ static void on_signal(struct running *run)
 	if (read(run->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGUSR1)
-		(void)snapshot(run, run->flight, "SIGUSR1", NULL, NULL, &err);
+		(void)flight_run_snapshot(run, run->flight, "SIGUSR1", NULL, NULL, &err);
 	else
 		run->done = true;
-}
-
-/* --------------------------------------------------------------------- loop */
-
-static uint64_t sooner(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* When something is to be done that nobody wakes us for. */
 static int next_wait_ms(const struct running *run, uint64_t tick_ns)
 {
-	uint64_t now_ns = clock_now_ns();
-	uint64_t at_ns = sooner(tick_ns, flight_count_next_ns(run->opts->ons, run->opts->on_count));
+	uint64_t now_ns = clock_now_ns(), at_ns = flight_run_look_ns(run);
 
-	if (run->fired)
-		at_ns = sooner(at_ns, now_ns + SETTLE_LOOK_NS);
-	else
-		at_ns = sooner(at_ns, flight_looks_next_ns(&run->looks, run->opts->ons,
-							   run->opts->on_count));
+	at_ns = at_ns < tick_ns ? at_ns : tick_ns;
 	return at_ns <= now_ns ? 0 : (int)((at_ns - now_ns + 999999) / 1000000);
 }
 
@@ -704,31 +305,13 @@ static void on_time(struct running *run, uint64_t *tick_ns)
 	uint64_t now_ns = clock_now_ns();
 
 	if (now_ns >= *tick_ns) {
+		if (run->opts->budget_ppm && now_ns - run->noted_ns >= NOTE_NS)
+			flight_run_note_helpers(run);
 		flight_tick(run->flight);
-		arm_events(run);
+		flight_run_arm(run);
 		*tick_ns = now_ns + flight_tick_ns(run->flight);
 	}
-	flight_run_count(run);
-	if (run->fired)
-		settle(run);
-	else if (now_ns >= flight_looks_next_ns(&run->looks, run->opts->ons, run->opts->on_count))
-		look(run);
-}
-
-static void on_trigger(struct running *run, struct flight_on *on, short events)
-{
-	if (on->kind == FLIGHT_ON_MODEL) {
-		on_model(run, on);
-		return;
-	}
-	if (on->kind == FLIGHT_ON_UNIT)
-		on_unit(run, on);
-	else if (on->kind == FLIGHT_ON_LOGGED)
-		on_logged(run, on);
-	else if (on->kind == FLIGHT_ON_EVENT || on->kind == FLIGHT_ON_PAIR)
-		on_event(run, on);
-	else
-		on_pressure(run, on, events);
+	flight_run_look(run);
 }
 
 static void loop(struct running *run)
@@ -763,10 +346,11 @@ static void loop(struct running *run)
 			on_named(run);
 		for (size_t i = 0; i < run->opts->on_count && !run->done; i++) {
 			if (waits[PRESSURE + i].revents)
-				on_trigger(run, &run->opts->ons[i], waits[PRESSURE + i].revents);
+				flight_run_trigger(run, &run->opts->ons[i],
+						   waits[PRESSURE + i].revents);
 		}
 		if (waits[QUESTION].revents)
-			on_question(run);
+			flight_run_question(run);
 		on_time(run, &tick_ns);
 	}
 }
@@ -832,10 +416,11 @@ static int take_old(struct running *run, const struct flight_opts *opts, struct 
 	int rc = flight_open_old(opts, &old, &why);
 
 	if (rc < 0)
-		say(run, "what a killed flight recorder left cannot be read: %s", why.text);
+		flight_say(run, "what a killed flight recorder left cannot be read: %s", why.text);
 	if (rc <= 0)
 		return 0;
-	rc = snapshot(run, old, "the flight recorder before this one was killed", NULL, NULL, &why);
+	rc = flight_run_snapshot(run, old, "the flight recorder before this one was killed", NULL,
+				 NULL, &why);
 	if (is_full(rc)) {
 		path = flight_leave(old);
 		return err_set(
@@ -845,8 +430,9 @@ static int take_old(struct running *run, const struct flight_opts *opts, struct 
 			why.text, path);
 	}
 	if (rc == 0)
-		say(run, "the flight recorder before this one was killed: what its rings held is "
-			 "a snapshot");
+		flight_say(run,
+			   "the flight recorder before this one was killed: what its rings held is "
+			   "a snapshot");
 	flight_close(old);
 	return 0;
 }
@@ -859,13 +445,14 @@ static void open_triggers(struct running *run)
 		int rc = flight_on_open(on, &err);
 
 		if (rc < 0)
-			say(run, "this trigger is off: %s", err.text);
+			flight_say(run, "this trigger is off: %s", err.text);
 		if (rc > 0)
-			say(run,
-			    "%s: without CAP_SYS_RESOURCE the kernel looks at whole 2 s: it is %s of "
-			    "%s",
-			    on->text, text_duration(on->stall_us * 1000).s,
-			    text_duration(on->window_us * 1000).s);
+			flight_say(
+				run,
+				"%s: without CAP_SYS_RESOURCE the kernel looks at whole 2 s: it is %s of "
+				"%s",
+				on->text, text_duration(on->stall_us * 1000).s,
+				text_duration(on->window_us * 1000).s);
 	}
 }
 
@@ -887,8 +474,18 @@ static int open_flight(struct running *run, struct flight_opts *opts, struct err
 	run->events = opts->events = "core";
 	rc = flight_open(opts, &run->flight, err);
 	if (rc == 0)
-		say(run, "core events, not lean ones: %s", why.text);
+		flight_say(run, "core events, not lean ones: %s", why.text);
 	return rc;
+}
+
+/* Who is between the two events of a pair stands in a map of a BPF program. */
+static uint64_t rights_of(const struct flight_run_opts *opts)
+{
+	uint64_t rights = RIGHTS;
+
+	for (size_t i = 0; i < opts->on_count; i++)
+		rights |= opts->ons[i].pair ? guard_caps_bpf() : 0;
+	return rights;
 }
 
 static int begin(struct running *run, struct err *err)
@@ -897,8 +494,10 @@ static int begin(struct running *run, struct err *err)
 				    .budget_ppm = run->opts->budget_ppm,
 				    .memory_bytes = run->opts->memory_bytes,
 				    .user_bytes = run->opts->disk_bytes / PROGRAMS_PART };
-	int rc = take_lock(run, err);
+	int rc;
 
+	mem_one_heap(); /* it counts for --memory */
+	rc = take_lock(run, err);
 	if (rc == 0)
 		rc = run->dir_fd = guard_make_folder(run->opts->dir, 0700, err);
 	if (rc >= 0)
@@ -917,9 +516,9 @@ static int begin(struct running *run, struct err *err)
 	if (rc == 0)
 		rc = flight_units_start(&run->units, run->opts->ons, run->opts->on_count, err);
 	if (rc == 0)
-		rc = flight_logged_start(&run->logged, run->opts->ons, run->opts->on_count, err);
+		rc = flight_logged_start(&run->logged, run->opts, err);
 	if (rc == 0 && run->units.text[0])
-		say(run, "%s", run->units.text);
+		flight_say(run, "%s", run->units.text);
 	if (rc < 0)
 		return rc;
 	share_raise();
@@ -929,11 +528,11 @@ static int begin(struct running *run, struct err *err)
 		return rc;
 	run->begun_ns = clock_now_ns();
 	run->begun_real_ns = clock_read_ns(CLOCK_REALTIME);
-	run->cpu_ns = usage_ns(RUSAGE_SELF);
+	run->cpu_ns = flight_run_usage_ns(RUSAGE_SELF);
 	open_triggers(run);
 	rc = run->listen_fd = flight_listen(err);
 	guard_caps_seal();
-	return rc < 0 ? rc : guard_caps_keep(RIGHTS, err);
+	return rc < 0 ? rc : guard_caps_keep(rights_of(run->opts), err);
 }
 
 static void tell_ready(struct running *run, int ready_fd)

@@ -27,8 +27,19 @@
 #define VERDICT	  3 /* descriptors of the child */
 #define REPORT	  4
 
+/* A unit's main process, if it is known, and the others. Returns how many. */
+static size_t list_processes(const struct flight_why_ask *ask, int32_t *pids)
+{
+	size_t count = 0;
+
+	if (ask->tid > 0)
+		pids[count++] = ask->tid;
+	memcpy(pids + count, ask->others, ask->other_count * sizeof(*pids));
+	return count + ask->other_count;
+}
+
 /* What is asked: the wait that fired, one class of delay of everybody, or everybody. */
-static void fill_opts(const struct flight_why_ask *ask, struct explain_opts *opts)
+static void fill_opts(const struct flight_why_ask *ask, int32_t *pids, struct explain_opts *opts)
 {
 	static const uint32_t classes[] = {
 		[FLIGHT_ON_CPU] = 1u << DELAYS_CPU,
@@ -38,6 +49,11 @@ static void fill_opts(const struct flight_why_ask *ask, struct explain_opts *opt
 
 	opts->from = (struct when){ .kind = WHEN_TRACE_CLOCK, .ns = ask->from_ns };
 	opts->to = (struct when){ .kind = WHEN_TRACE_CLOCK, .ns = ask->to_ns };
+	if (ask->other_count) {
+		opts->target.pids = pids;
+		opts->target.pid_count = list_processes(ask, pids);
+		return;
+	}
 	if (ask->tid) {
 		opts->target.pid = ask->is_process ? ask->tid : 0;
 		opts->target.tid = ask->is_process ? 0 : ask->tid;
@@ -114,9 +130,10 @@ static int flight_why_explain(const struct flight_why_ask *ask, FILE *verdict, F
 	struct explained explained = { 0 };
 	struct report_why_opts shown = { .window_chosen = true };
 	int rc = load_begin(ask->trace, err);
-	bool is_asked = ask->tid;
+	bool is_asked = ask->tid || ask->other_count;
+	AUTO_FREE int32_t *pids = xcalloc(ask->other_count + 1, sizeof(*pids));
 
-	fill_opts(ask, &opts);
+	fill_opts(ask, pids, &opts);
 	if (rc == 0)
 		rc = explain_trace(ask->trace, &opts, &explained, err);
 	if (rc == -ESRCH && ask->is_process) { /* it did nothing that is in the recording */

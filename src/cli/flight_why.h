@@ -26,9 +26,11 @@ struct flight_why {
 struct flight_why_ask {
 	const char *trace; /* path */
 	const struct flight_on
-		*on;	 /* what asked for the snapshot; NULL = nobody knows where to look */
-	int32_t tid;	 /* of on, if that is about a thread; 0 = it is not */
-	bool is_process; /* it is a process, all threads of it */
+		*on;	       /* what asked for the snapshot; NULL = nobody knows where to look */
+	int32_t tid;	       /* of on, if that is about a thread; 0 = it is not */
+	bool is_process;       /* it is a process, all threads of it */
+	const int32_t *others; /* more processes, beside that; a view */
+	size_t other_count;
 	uint64_t from_ns, to_ns; /* its wait, or the window of the snapshot; CLOCK_MONOTONIC */
 };
 

@@ -13,11 +13,14 @@
 #define ROWS_MAX    4096
 #define WORDS_MAX   16
 #define CALLERS_MAX 4
+#define IDLE_WITH   3 /* own frames in which a program may have put what it waits with */
 
 enum idle_kind {
 	IDLE_THROUGH,
 	IDLE_WAIT,
 	IDLE_LOCK,
+	IDLE_CONDITION,
+	IDLE_TASK,
 };
 
 /* "FUNCTION", or "FUNCTION@PATH" of a script */
@@ -139,10 +142,9 @@ static bool idle_add_line(struct idle_table *table, char *line)
 	static const struct {
 		const char *word;
 		enum stack_idle idle;
-	} waits[] = { { "idle", STACK_IDLE },
-		      { "launch", STACK_LAUNCHED },
-		      { "park", STACK_PARKED },
-		      { "poll", STACK_POLLS } };
+	} waits[] = { { "idle", STACK_IDLE },	    { "await", STACK_AWAITS },
+		      { "launch", STACK_LAUNCHED }, { "park", STACK_PARKED },
+		      { "poll", STACK_POLLS },	    { "sleep", STACK_SLEEPS } };
 	char *rest = line;
 	const char *kind = idle_take_word(&rest);
 
@@ -152,8 +154,12 @@ static bool idle_add_line(struct idle_table *table, char *line)
 		return idle_add_program(table, rest);
 	if (strcmp(kind, "lock") == 0)
 		return idle_add_functions(table, IDLE_LOCK, rest);
+	if (strcmp(kind, "condition") == 0)
+		return idle_add_functions(table, IDLE_CONDITION, rest);
 	if (!table->file_count)
 		return false;
+	if (strcmp(kind, "task") == 0)
+		return idle_add_functions(table, IDLE_TASK, rest);
 	if (strcmp(kind, "through") == 0)
 		return idle_add_functions(table, IDLE_THROUGH, rest);
 	for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
@@ -243,7 +249,8 @@ static bool idle_is_any(const struct idle_table *table, enum idle_kind kind,
 		const struct idle_row *row = &table->rows[i];
 
 		if (row->kind == kind && idle_is_function(frame, &row->functions[0]) &&
-		    (kind == IDLE_LOCK || idle_is_program(table, row, frame)))
+		    (kind == IDLE_LOCK || kind == IDLE_CONDITION ||
+		     idle_is_program(table, row, frame)))
 			return true;
 	}
 	return false;
@@ -254,6 +261,8 @@ enum idle_mark {
 	IDLE_SKIPPED = 1, /* who called it says more */
 	IDLE_LOCKS = 2,
 	IDLE_WAITS = 4, /* it may wait for work there */
+	IDLE_CONDITIONS = 8,
+	IDLE_TASKS = 16,
 };
 
 struct idle_marking {
@@ -273,6 +282,10 @@ static uint8_t idle_frame_mark(const struct idle_table *table, const struct stac
 		mark |= IDLE_SKIPPED;
 	if (idle_is_any(table, IDLE_LOCK, frame))
 		mark |= IDLE_LOCKS;
+	if (idle_is_any(table, IDLE_CONDITION, frame))
+		mark |= IDLE_CONDITIONS;
+	if (idle_is_any(table, IDLE_TASK, frame))
+		mark |= IDLE_TASKS;
 	if (!(mark & IDLE_SKIPPED) && idle_is_any(table, IDLE_WAIT, frame))
 		mark |= IDLE_WAITS;
 	return mark;
@@ -336,6 +349,27 @@ static enum stack_idle idle_of_stack(const struct idle_marking *marking, uint32_
 	return STACK_NOT_IDLE;
 }
 
+/* How deep it is in its own code, and what of others it waits with. */
+static void idle_measure(const struct idle_marking *marking, struct stack *stack)
+{
+	const struct stacks *stacks = marking->stacks;
+	uint8_t with = 0;
+
+	stack->depth = 0;
+	stack->in_task = false;
+	for (uint32_t at = 0; at < stack->count; at++) {
+		uint32_t frame = stacks->frame_ids[stack->first + at];
+		bool own = !(marking->marks[frame] & IDLE_SKIPPED) &&
+			   (stack->script == FRAME_NONE || stacks->frames[frame].is_script);
+
+		stack->in_task |= (marking->marks[frame] & IDLE_TASKS) != 0;
+		if (stack->depth < IDLE_WITH)
+			with |= marking->marks[frame];
+		stack->depth += own && stack->depth < UINT8_MAX;
+	}
+	stack->at_condition = (with & (IDLE_CONDITIONS | IDLE_LOCKS)) == IDLE_CONDITIONS;
+}
+
 void idle_table_mark(const struct idle_table *table, struct stacks *stacks,
 		     bool (*is_plain)(const struct stack_frame *frame))
 {
@@ -345,7 +379,9 @@ void idle_table_mark(const struct idle_table *table, struct stacks *stacks,
 	for (size_t i = 0; i < stacks->frame_count; i++)
 		marking.marks[i] =
 			idle_frame_mark(table, &stacks->frames[i], is_plain(&stacks->frames[i]));
-	for (uint32_t i = 0; i < stacks->stack_count; i++)
+	for (uint32_t i = 0; i < stacks->stack_count; i++) {
 		stacks->stacks[i].idle = (uint8_t)idle_of_stack(&marking, i);
+		idle_measure(&marking, &stacks->stacks[i]);
+	}
 	free(marking.marks);
 }

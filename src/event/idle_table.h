@@ -9,6 +9,10 @@
  *	idle uv_run < DelayedTaskScheduler::*   the same, called by that
  *	launch CallJavaMainInNewThread          it waits for the end of the thread that the program runs in
  *	lock *mutex*lock* take_gil              of all programs: a wait for a lock is none for work
+ *	condition pthread_cond_*wait*           the same: a wait until somebody says that there is something
+ *	task _worker@concurrent/futures/thread.py      what it calls is what a worker was given to do
+ *	sleep pg_sleep                          it sleeps there, whatever it waits with
+ *	await Future.result@concurrent/futures/_base.py    it waits for what such workers do, and for children
  *
  * docs/apps.md is the reference, known.idle the table that is built in.
  */
@@ -31,7 +35,7 @@ struct idle_table *idle_table_new(const char *text, size_t bytes, uint32_t *out_
 void idle_table_free(struct idle_table *table); /* NULL is fine */
 
 /*
- * Say of all stacks whether a thread with it waits for work: sets 'idle'. 'is_plain' tells of a frame whether it is of the
+ * Say of all stacks whether a thread with it waits for work: sets 'idle', and what stands with it. 'is_plain' tells of a frame whether it is of the
  * C library or a language's own, which wait for anybody.
  */
 void idle_table_mark(const struct idle_table *table, struct stacks *stacks,

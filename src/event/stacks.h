@@ -38,6 +38,9 @@ enum stack_idle {
 	STACK_LAUNCHED, /* for the end of the thread that it has the program run in */
 	STACK_PARKED, /* its runtime has no work for any thread: what the program waits for shows elsewhere */
 	STACK_POLLS, /* the same, and looks after descriptors and timers for all of them meanwhile */
+	STACK_AWAITS,	 /* not idle: for what its workers do, threads or child processes */
+	STACK_SLEEPS,	 /* not idle: for a time that it was asked to sleep */
+	STACK_IDLE_WORD, /* of a wait, never of a stack: for work, as its others at that word are */
 };
 
 /* Frames innermost first: those of the kernel, then the user's. */
@@ -59,6 +62,10 @@ struct stack {
 		alike; /* the first stack whose place is in the same function; itself without one */
 	uint32_t alike_leaf; /* the same of its innermost frame, or its script's */
 	uint8_t idle;	     /* enum stack_idle */
+	/* Its own frames: without those of the kernel and of what anybody waits with. Of a script's only those of scripts. */
+	uint8_t depth;
+	bool at_condition; /* it waits with what is for conditions and signals, not with a lock */
+	bool in_task;	   /* it is at what a worker was given to do */
 };
 
 #define FRAME_NONE UINT32_MAX

@@ -7,6 +7,7 @@
 #include "guard/filter.h"
 
 #include <errno.h>
+#include <linux/bpf.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -610,6 +611,36 @@ static int filter_calls(struct err *err)
 		       : err_set(err, rc, "cannot install the system call filter: %s",
 				 strerror(-rc));
 }
+
+/* ------------------------------------------------------------------ who counts */
+
+int guard_filter_counter(struct err *err)
+{
+	static const char *const calls[] = { "read",	   "sendmsg",	   "close",
+					     "exit_group", "rt_sigreturn", "restart_syscall" };
+	const struct rule rule = {
+		"bpf", SCMP_ACT_ALLOW, 1, { SCMP_A0(SCMP_CMP_EQ, BPF_ENABLE_STATS) }
+	};
+	scmp_filter_ctx filter;
+	int rc;
+
+	if (SANITIZED)
+		return 0;
+	filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	rc = filter ? set_attributes(filter) : -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(calls); i++)
+		rc = add_named(filter, SCMP_ACT_ALLOW, calls[i]);
+	if (rc == 0)
+		rc = add_rules(filter, &rule, 1);
+	if (rc == 0)
+		rc = seccomp_load(filter);
+	seccomp_release(filter);
+	return rc == 0 ? 0
+		       : err_set(err, rc, "cannot install the system call filter: %s",
+				 strerror(-rc));
+}
+
+/* ------------------------------------------------------------------ readers */
 
 /* Of root, as it may read what others may not, and write where the user may. */
 static int give_up_rights(struct err *err)

@@ -53,6 +53,13 @@ int guard_filter_server(const struct guard_place *places, size_t count, struct e
  */
 int guard_filter_screen(const struct guard_place *places, size_t count, struct err *err);
 
+/*
+ * For a helper that has the kernel count the time of BPF programs, at each byte that it reads: it can read, send what
+ * that gives, and end; anything else ends it. Returns 0, or a negative errno with err filled, also where the kernel has no
+ * filters: then it may keep no rights.
+ */
+int guard_filter_counter(struct err *err);
+
 /* Of this process, since guard_filter_reader(). */
 uint32_t guard_filter_state(void);
 

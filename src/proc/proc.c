@@ -239,6 +239,23 @@ bool proc_wchan_frozen(const char *wchan)
 	       strcmp(wchan, "get_signal") == 0;
 }
 
+void proc_read_frozen(int proc_fd, int32_t tgid, char *out, size_t room)
+{
+	char path[32], text[4096], wchan[128];
+	const char *from;
+
+	out[0] = '\0';
+	snprintf(path, sizeof(path), "%d/wchan", tgid);
+	if (proc_read(proc_fd, path, wchan, sizeof(wchan)) <= 0)
+		return;
+	snprintf(path, sizeof(path), "%d/cgroup", tgid);
+	if (proc_read(proc_fd, path, text, sizeof(text)) <= 0)
+		return;
+	from = proc_cgroup_path(text, strcmp(wchan, "__refrigerator") == 0 ? "freezer" : "");
+	if (from && from[0] == '/' && from[1] != '\n') /* the root is never frozen */
+		snprintf(out, room, "%.*s", (int)strcspn(from, "\n"), from);
+}
+
 bool proc_is_frozen(int proc_fd, int32_t tgid, int32_t tid)
 {
 	char path[64], wchan[128];

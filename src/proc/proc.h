@@ -76,6 +76,12 @@ void proc_read_cgroup(int proc_fd, int32_t tgid, char *out, size_t room);
 /* Does a thread that sleeps in this function of the kernel, as wchan says, sleep for the freezer of its cgroup? */
 bool proc_wchan_frozen(const char *wchan);
 
+/*
+ * Path of the cgroup that keeps a frozen process so: in the unified hierarchy, or in that of the freezer, by what its
+ * main thread sleeps in; "" when unknown.
+ */
+void proc_read_frozen(int proc_fd, int32_t tgid, char *out, size_t room);
+
 /* Does this one, which sleeps? False also where that may not be read. */
 bool proc_is_frozen(int proc_fd, int32_t tgid, int32_t tid);
 

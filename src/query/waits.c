@@ -97,8 +97,9 @@ static int give_wait(struct hr_trace *trace, uint32_t thread, uint32_t index,
 		.object = object_of(trace, thread, &wait),
 		.stack = timeline_name(tl, wait.stack),
 		.waker = actor_of(tl, &wait.waker),
-		.origin = actor_of(tl, wait.flags & WAIT_ASKED || wait_asked(&wait) ? &nobody
-										    : &wait.origin),
+		.origin = actor_of(tl, wait.flags & (WAIT_ASKED | WAIT_GROUP) || wait_asked(&wait)
+					       ? &nobody
+					       : &wait.origin),
 	};
 	read_give(out_wait, &given, sizeof(given));
 	return 0;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -23,9 +24,8 @@
 #define BATCH_RECORDS 256u
 
 /* What the program writes begins with what is written to the file. */
-_Static_assert(sizeof(struct wire_call) == 64, "a record of the file");
-_Static_assert(offsetof(struct raw_block, cpu) == sizeof(struct wire_call),
-	       "and what is before it");
+_Static_assert(sizeof(struct wire_call) == 64 && sizeof(struct raw_block) == 64,
+	       "a record of the file");
 _Static_assert(RAW_BLOCK_NONE == WIRE_CALL_NONE && RAW_BLOCK_COMPAT == WIRE_CALL_COMPAT &&
 		       RAW_BLOCK_ENDED == WIRE_CALL_ENDED && RAW_BLOCK_LOSS == WIRE_CALL_LOSS,
 	       "the same numbers");
@@ -36,11 +36,16 @@ struct of_cpu {
 	struct recent *recent; /* owned; instead of a file; NULL = none yet */
 	size_t count;
 	bool loses; /* what comes next has lost some before it */
+	uint64_t last_ns;
 	struct wire_call batch[BATCH_RECORDS];
 };
 
 struct blocked {
 	struct ring_buffer *ring;
+	struct raw_lane *lanes; /* mapped; of each CPU */
+	size_t lane_count;
+	const struct raw_chunk *chunks; /* mapped; 'lane_chunks' of each CPU */
+	size_t lane_chunks;
 	int kernel_fd;		/* -1 = they are kept in memory */
 	uint64_t most_bytes;	/* of each CPU */
 	struct last_calls gone; /* from memory */
@@ -123,24 +128,77 @@ static struct of_cpu *cpu_of(struct blocked *blocked, uint32_t cpu)
 	return blocked->cpus[cpu];
 }
 
-/* Called by libbpf for each record. */
-static int take_block(void *context, void *data, size_t bytes)
+/* Those of a CPU are in order, but for one that looked at sleepers and was interrupted. */
+static void take_block(struct blocked *blocked, uint32_t cpu, const struct raw_block *block)
 {
-	const struct raw_block *block = data; /* the ring aligns records to 8 bytes */
-	struct blocked *blocked = context;
-	struct of_cpu *of_cpu;
-	struct wire_call *wire;
+	struct of_cpu *of_cpu = cpu_of(blocked, cpu);
+	struct wire_call *wire = &of_cpu->batch[of_cpu->count++];
 
-	if (bytes < sizeof(*block) || block->cpu >= MANIFEST_MAX_CPUS)
-		return 0;
-	of_cpu = cpu_of(blocked, block->cpu);
-	wire = &of_cpu->batch[of_cpu->count++];
 	memcpy(wire, block, sizeof(*wire));
+	if (wire->mono_ns < of_cpu->last_ns)
+		wire->mono_ns = of_cpu->last_ns;
+	of_cpu->last_ns = wire->mono_ns;
 	if (of_cpu->loses)
 		wire->flags |= WIRE_CALL_LOSS;
 	of_cpu->loses = false;
 	if (of_cpu->count == BATCH_RECORDS)
-		flush_cpu(blocked, block->cpu);
+		flush_cpu(blocked, cpu);
+}
+
+/* Called by libbpf for each record of the ring. What is shorter only wakes. */
+static int take_slept(void *context, void *data, size_t bytes)
+{
+	const struct raw_slept *slept = data; /* the ring aligns records to 8 bytes */
+
+	if (bytes >= sizeof(*slept) && slept->cpu < MANIFEST_MAX_CPUS)
+		take_block(context, slept->cpu, &slept->block);
+	return 0;
+}
+
+static void take_lane(struct blocked *blocked, uint32_t cpu)
+{
+	const struct raw_chunk *chunks = blocked->chunks + cpu * blocked->lane_chunks;
+	struct raw_lane *lane = &blocked->lanes[cpu];
+	/* Pairs with the barrier in tell_block(): records before 'head' are whole. */
+	uint64_t head = __atomic_load_n(&lane->head, __ATOMIC_ACQUIRE);
+	uint64_t nr = lane->tail; /* written here alone */
+
+	for (; nr != head; nr++)
+		take_block(blocked, cpu,
+			   &chunks[nr / RAW_CHUNK & (blocked->lane_chunks - 1)]
+				    .blocks[nr & (RAW_CHUNK - 1)]);
+	/* They were read before the program may write there again. */
+	__atomic_store_n(&lane->tail, nr, __ATOMIC_RELEASE);
+}
+
+static void *map_array(const struct bpf_map *map, int rights)
+{
+	size_t bytes = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
+	void *memory = mmap(NULL, bytes, rights, MAP_SHARED, bpf_map__fd(map), 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void unmap_array(const void *memory, size_t bytes)
+{
+	if (memory)
+		(void)munmap((void *)(uintptr_t)memory, bytes);
+}
+
+static int map_lanes(struct blocked *blocked, struct bpf_object *object, struct err *err)
+{
+	struct bpf_map *lanes = bpf_object__find_map_by_name(object, "lanes");
+	struct bpf_map *chunks = bpf_object__find_map_by_name(object, "chunks");
+
+	if (!lanes || !chunks)
+		return err_set(err, -EINVAL, "no room for the calls that threads block in");
+	blocked->lane_count = bpf_map__max_entries(lanes);
+	blocked->lane_chunks = bpf_map__max_entries(chunks) / blocked->lane_count;
+	blocked->lanes = map_array(lanes, PROT_READ | PROT_WRITE);
+	blocked->chunks = map_array(chunks, PROT_READ);
+	if (!blocked->lanes || !blocked->chunks)
+		return err_set(err, -ENOMEM, "the calls that threads block in cannot be mapped: %s",
+			       strerror(errno));
 	return 0;
 }
 
@@ -150,6 +208,7 @@ int blocked_new(struct bpf_object *object, const char *dir, struct blocked **out
 	struct bpf_map *ring = bpf_object__find_map_by_name(object, "blocks");
 	AUTO_FREE char *path = dir ? xasprintf("%s/kernel", dir) : NULL;
 	struct blocked *blocked;
+	int rc;
 	int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
 	if (path && fd < 0)
@@ -157,11 +216,13 @@ int blocked_new(struct bpf_object *object, const char *dir, struct blocked **out
 	blocked = xcalloc(1, sizeof(*blocked));
 	blocked->kernel_fd = fd;
 	blocked->ring =
-		ring ? ring_buffer__new(bpf_map__fd(ring), take_block, blocked, NULL) : NULL;
-	if (!blocked->ring) {
+		ring ? ring_buffer__new(bpf_map__fd(ring), take_slept, blocked, NULL) : NULL;
+	rc = blocked->ring ? map_lanes(blocked, object, err)
+			   : err_set(err, -EINVAL,
+				     "no BPF ring buffer for the calls that threads block in");
+	if (rc < 0) {
 		blocked_free(blocked);
-		return err_set(err, -EINVAL,
-			       "no BPF ring buffer for the calls that threads block in");
+		return rc;
 	}
 	*out_blocked = blocked;
 	return 0;
@@ -175,6 +236,11 @@ int blocked_fd(const struct blocked *blocked)
 void blocked_look(struct blocked *blocked)
 {
 	(void)ring_buffer__consume(blocked->ring);
+	for (uint32_t cpu = 0; cpu < blocked->lane_count && cpu < MANIFEST_MAX_CPUS; cpu++) {
+		if (blocked->lanes[cpu].tail !=
+		    __atomic_load_n(&blocked->lanes[cpu].head, __ATOMIC_RELAXED))
+			take_lane(blocked, cpu);
+	}
 	for (uint32_t cpu = 0; cpu < blocked->cpu_count; cpu++) {
 		if (blocked->cpus[cpu])
 			flush_cpu(blocked, cpu);
@@ -280,6 +346,9 @@ void blocked_free(struct blocked *blocked)
 	if (!blocked)
 		return;
 	ring_buffer__free(blocked->ring);
+	unmap_array(blocked->lanes, blocked->lane_count * sizeof(*blocked->lanes));
+	unmap_array(blocked->chunks,
+		    blocked->lane_count * blocked->lane_chunks * sizeof(*blocked->chunks));
 	for (size_t i = 0; i < blocked->cpu_count; i++) {
 		if (blocked->cpus[i]) {
 			mem_close_fd(&blocked->cpus[i]->file);

@@ -8,6 +8,7 @@
 #define CHANGE_NS     UINT64_C(300000000)
 #define WAIT_LEAST_NS UINT64_C(2000000000)
 #define WAIT_MOST_NS  UINT64_C(60000000000)
+#define STEP_SAVES    8u /* times its cost, seldom more */
 
 void budget_begin(struct budget *budget, uint64_t share_ppm, uint32_t cpus, bool has_calls)
 {
@@ -58,10 +59,27 @@ static void judge_attempt(struct budget *budget, uint64_t now_ns, bool goes_down
 	budget->went_up = false;
 }
 
-bool budget_look(struct budget *budget, uint64_t now_ns, uint64_t spent_ns)
+/* The next step, or one below it: a burst is over its budget while the steps between are tried. */
+static enum record_step step_below(const struct budget *budget, uint64_t events_ns,
+				   uint64_t allowed_ns)
 {
+	uint32_t step = budget->step + 1u;
+
+	if (step == STEP_NO_CALLS && !budget->has_calls)
+		step = STEP_SWITCHES;
+	for (uint64_t much_ns = allowed_ns * STEP_SAVES; much_ns <= events_ns && step < STEP_NONE;
+	     much_ns *= STEP_SAVES)
+		step++;
+	return (enum record_step)step;
+}
+
+bool budget_look(struct budget *budget, uint64_t now_ns, const struct budget_spent *spent)
+{
+	uint64_t spent_ns = spent->all_ns;
 	uint64_t took_ns = now_ns - budget->looked_ns;
 	uint64_t used_ns = spent_ns > budget->spent_ns ? spent_ns - budget->spent_ns : 0;
+	uint64_t events_ns =
+		spent->events_ns > budget->events_ns ? spent->events_ns - budget->events_ns : 0;
 	uint64_t allowed_ns = allowed_in(budget, took_ns);
 	int64_t most_ns = (int64_t)allowed_in(budget, SAVE_NS);
 	bool goes_down;
@@ -69,11 +87,13 @@ bool budget_look(struct budget *budget, uint64_t now_ns, uint64_t spent_ns)
 	if (!budget->looked_ns) {
 		budget->begun_ns = budget->looked_ns = budget->changed_ns = now_ns;
 		budget->begun_spent_ns = budget->spent_ns = spent_ns;
+		budget->events_ns = spent->events_ns;
 		return false;
 	}
 	if (!took_ns)
 		return false;
 	budget->looked_ns = now_ns;
+	budget->events_ns = spent->events_ns;
 	budget->spent_ns = spent_ns > budget->spent_ns ? spent_ns : budget->spent_ns;
 	budget->cost_ppm =
 		(uint32_t)((__uint128_t)used_ns * PPM / ((__uint128_t)took_ns * budget->cpus));
@@ -87,7 +107,7 @@ bool budget_look(struct budget *budget, uint64_t now_ns, uint64_t spent_ns)
 		    now_ns - budget->changed_ns > CHANGE_NS;
 	judge_attempt(budget, now_ns, goes_down);
 	if (goes_down) {
-		change(budget, budget->step + 1, now_ns);
+		change(budget, step_below(budget, events_ns, allowed_ns), now_ns);
 		return true;
 	}
 	if (budget->step > STEP_ALL && budget->saved_ns >= most_ns &&

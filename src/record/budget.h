@@ -2,9 +2,10 @@
  * budget.h - decides how many kinds of events are recorded, so that it costs no more than was asked for.
  *
  * A pure function of what was spent when. What a time leaves over is saved, one second's worth at most, and
- * what it spent too much is owed. Down: more is spent than is allowed, and nothing is saved. Up: a whole
- * second's worth is saved, and the last change is some time ago; each attempt that ends at once doubles
- * that time, up to a minute. What a change costs is owed, but is no reason for the next one.
+ * what it spent too much is owed. Down: more is spent than is allowed, and nothing is saved. Events that cost eight
+ * times what is allowed go down two steps at once, 64 times three. Up: a whole second's worth is saved, and
+ * the last change is some time ago; each attempt that ends at once doubles that time, up to a minute. What a
+ * change costs is owed, but is no reason for the next one.
  *
  *	  spends more, owes        spends more, owes
  *	all ---------------> ... ---------------> none
@@ -21,6 +22,12 @@
 
 #define BUDGET_LOOK_NS UINT64_C(250000000) /* about as often should be looked */
 
+/* CPU time since recording began. What the recorder does itself, as a snapshot, may be over at once; a rate of events is not. */
+struct budget_spent {
+	uint64_t all_ns;
+	uint64_t events_ns; /* of that, on events in the programs that are recorded */
+};
+
 struct budget {
 	uint64_t share_ppm; /* allowed, of the time of all CPUs */
 	uint32_t cpus;
@@ -28,6 +35,7 @@ struct budget {
 	enum record_step step;
 	uint64_t begun_ns, begun_spent_ns; /* at the first look */
 	uint64_t looked_ns, spent_ns;	   /* at the last look */
+	uint64_t events_ns;		   /* of that */
 	int64_t saved_ns;		   /* CPU time; owed when negative */
 	uint64_t changed_ns;		   /* when the step was */
 	uint64_t wait_ns;  /* so long after that it goes up again, at the earliest */
@@ -41,10 +49,7 @@ void budget_begin(struct budget *budget, uint64_t share_ppm, uint32_t cpus, bool
 /* The work for a change is done; what it cost says nothing of the new step. */
 void budget_changed(struct budget *budget, uint64_t now_ns);
 
-/*
- * Up to 'now_ns' recording has cost 'spent_ns' of CPU time since it began. Returns whether budget->step is
- * another one now.
- */
-bool budget_look(struct budget *budget, uint64_t now_ns, uint64_t spent_ns);
+/* Up to 'now_ns' recording has cost so much. Returns whether budget->step is another one now. */
+bool budget_look(struct budget *budget, uint64_t now_ns, const struct budget_spent *spent);
 
 #endif

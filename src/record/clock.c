@@ -57,12 +57,25 @@ static uint64_t read_tsc(void)
 }
 #endif
 
+static char *kernel_source(void)
+{
+	return ftrace_read(
+		AT_FDCWD, "/sys/devices/system/clocksource/clocksource0/current_clocksource", NULL);
+}
+
 bool clock_tsc_is_reliable(void)
 {
-	AUTO_FREE char *source = ftrace_read(
-		AT_FDCWD, "/sys/devices/system/clocksource/clocksource0/current_clocksource", NULL);
+	AUTO_FREE char *source = kernel_source();
 
 	return source && !strcmp(source, "tsc\n") && tsc_is_invariant();
+}
+
+bool clock_tsc_is_steady(void)
+{
+	AUTO_FREE char *source = kernel_source();
+
+	return source && (!strcmp(source, "tsc\n") || !strcmp(source, "kvm-clock\n")) &&
+	       tsc_is_invariant();
 }
 
 static bool has_word(const char *text, const char *word)

@@ -23,6 +23,9 @@ struct sync_point {
 /* Is the time stamp counter what the kernel itself trusts, and invariant? */
 bool clock_tsc_is_reliable(void);
 
+/* The same, or the kernel's own clock is made of it by its host (kvm-clock): so libholdup decides in programs. */
+bool clock_tsc_is_steady(void);
+
 /*
  * Choose from the text of trace_clock ("[local] global ... x86-tsc"). Returns
  * "x86-tsc", "mono", or NULL when the kernel has neither.

@@ -230,7 +230,7 @@ static bool is_frozen(const struct dump *dump, const struct proc_thread *thread,
 /* Threads of a process stand together, and share what is the process's. */
 static void print_threads(const struct dump *dump, FILE *out)
 {
-	char cgroup[1024] = "";
+	char cgroup[1024] = "", frozen[1024] = "";
 	const char *cmdline = "";
 	const struct opened *opened = NULL;
 	bool is_main_frozen = false;
@@ -256,6 +256,9 @@ static void print_threads(const struct dump *dump, FILE *out)
 			tgid = from->tgid;
 			is_main_frozen = is_frozen(dump, from, false);
 			proc_read_cgroup(dump->proc_fd, tgid, cgroup, sizeof(cgroup));
+			frozen[0] = '\0';
+			if (is_main_frozen)
+				proc_read_frozen(dump->proc_fd, tgid, frozen, sizeof(frozen));
 			while (user < dump->user_count && dump->users[user] < tgid)
 				user++;
 			opened = user < dump->user_count && dump->users[user] == tgid
@@ -263,8 +266,10 @@ static void print_threads(const struct dump *dump, FILE *out)
 					 : NULL;
 			cmdline = opened ? opened->cmdline : "";
 		}
-		if (is_frozen(dump, from, is_main_frozen))
+		if (is_frozen(dump, from, is_main_frozen)) {
 			thread.state = DUMP_FROZEN;
+			thread.frozen = frozen;
+		}
 		if (!add_last_call(dump, &thread) && opened)
 			add_call(opened, &thread);
 		thread.compat = opened && opened->compat;

@@ -28,6 +28,7 @@
 #include "record/flight_memory.h"
 #include "record/flight_state.h"
 #include "record/ftrace.h"
+#include "record/keeper.h"
 #include "record/ladder.h"
 #include "record/last_calls.h"
 #include "record/names.h"
@@ -259,6 +260,11 @@ void flight_tick(struct flight *flight)
 	}
 }
 
+void flight_note_beside(struct flight *flight, uint64_t cpu_ns)
+{
+	meter_note_beside(&flight->session.meter, cpu_ns + keeper_cpu_ns(flight->user.pid));
+}
+
 /* What is held in memory of our own counts as that; stacks are in a file that only we have. */
 static void tell_memory(const struct flight *flight, struct flight_held *held)
 {
@@ -297,6 +303,7 @@ void flight_held(struct flight *flight, struct flight_held *out_held)
 	ladder_tell(&flight->session, &told);
 	told.cost.budget_ppm = flight->opts.budget_ppm;
 	held.cost = told.cost;
+	held.helper_ns = keeper_cpu_ns(flight->user.pid);
 	held.step = flight->session.budget.step;
 	held.has_lean_steps = flight->session.manifest->has_lean_steps;
 	held.steps = flight->steps;
@@ -676,7 +683,8 @@ int flight_open(const struct flight_opts *opts, struct flight **out_flight, stru
 	struct flight *flight = flight_new(opts, opts->events);
 	int rc;
 
-	flight_user_start(&flight->user); /* while there is little that it would have of ours */
+	flight_user_start(&flight->user); /* while there is little that they would have of ours */
+	bpf_count_start(&flight->count);
 	rc = session_prepare(&flight->session, SESSION_RINGS, err);
 	if (rc == 0)
 		rc = flight_start_programs(flight, err);
@@ -684,8 +692,10 @@ int flight_open(const struct flight_opts *opts, struct flight **out_flight, stru
 		rc = flight_fit_memory(flight, opts->memory_bytes, err);
 	if (rc == 0 && flight->user.pid)
 		manifest_add_recorder_tid(flight->session.manifest, flight->user.pid);
+	if (rc == 0 && flight->count.pid)
+		manifest_add_recorder_tid(flight->session.manifest, flight->count.pid);
 	if (rc == 0)
-		meter_begin(&flight->session.meter, true);
+		meter_begin(&flight->session.meter, &flight->count);
 	if (rc == 0)
 		rc = ftrace_write(flight->session.instance.dir_fd, "tracing_on", "1", err);
 	if (rc < 0) {
@@ -742,6 +752,7 @@ static void flight_free(struct flight *flight)
 {
 	wait_stacks_stop(flight->stacks);
 	flight_user_stop(&flight->user);
+	bpf_count_stop(&flight->count);
 	session_fini(&flight->session);
 	map_fini(&flight->early);
 	free(flight->events);

@@ -47,6 +47,7 @@ struct flight_held {
 	uint64_t events_per_s; /* lately */
 	uint64_t bytes_per_s;  /* as above */
 	struct fact_cost cost; /* since the start */
+	uint64_t helper_ns;    /* CPU time of who knows and copies programs' own events */
 	uint32_t step;	       /* enum record_step, of now */
 	bool has_lean_steps;   /* as fact of a trace */
 	uint64_t steps;	       /* changes so far */
@@ -77,6 +78,9 @@ uint64_t flight_tick_ns(const struct flight *flight);
 
 /* Measures, notes how the clocks go, and keeps to the budget. */
 void flight_tick(struct flight *flight);
+
+/* Processes of the caller that work for it have taken so much CPU time: it counts as ours, and so does that of our own ones. */
+void flight_note_beside(struct flight *flight, uint64_t cpu_ns);
 
 void flight_held(struct flight *flight, struct flight_held *out_held);
 

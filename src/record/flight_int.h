@@ -16,6 +16,7 @@
 #include "record/clock.h"
 #include "record/flight.h"
 #include "record/flight_memory.h"
+#include "record/bpf_count.h"
 #include "record/flight_user.h"
 #include "record/record.h"
 #include "record/session.h"
@@ -24,7 +25,7 @@
 struct wait_stacks;
 
 #define SYNCS_MOST    64
-#define HELPERS_MOST  16
+#define HELPERS_MOST  64
 #define SYNC_FIRST_NS UINT64_C(1000000000)
 
 struct flight {
@@ -59,6 +60,7 @@ struct flight {
 	struct waiting_snapshot looking; /* while a snapshot is taken */
 	/* What programs keep of their own events. */
 	struct flight_user user;
+	struct bpf_count count;
 	int user_dir_fd; /* while a snapshot is taken; -1 = there is none */
 	uint64_t user_bytes;
 };

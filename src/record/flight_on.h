@@ -82,8 +82,9 @@ struct flight_on {
 	/* model */
 	const char *model; /* its file; a view */
 	/* unit */
-	char *unit;   /* owned; a pattern of names */
-	bool is_deaf; /* nothing is heard of units for now */
+	char *unit; /* owned; a pattern of names */
+	/* unit, model, logged */
+	bool is_deaf; /* nothing is heard for now: of units, or as who looks has ended */
 	/* what came of it */
 	uint64_t fired, suppressed;
 	uint64_t told_ns; /* the snapshot whose pause was told to suppress it; 0 = none */

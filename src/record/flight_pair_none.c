@@ -29,6 +29,19 @@ char *flight_pair_take(struct flight_pair *pair)
 	return NULL;
 }
 
+char *flight_pair_look(struct flight_pair *pair, uint64_t *out_count)
+{
+	(void)pair;
+	*out_count = 0;
+	return NULL;
+}
+
+uint64_t flight_pair_next_ns(const struct flight_pair *pair)
+{
+	(void)pair;
+	return UINT64_MAX;
+}
+
 int32_t flight_pair_tid(const struct flight_pair *pair, uint64_t *out_first_ns,
 			uint64_t *out_second_ns)
 {
@@ -37,9 +50,10 @@ int32_t flight_pair_tid(const struct flight_pair *pair, uint64_t *out_first_ns,
 	return 0;
 }
 
-void flight_pair_arm(struct flight_pair *pair)
+void flight_pair_arm(struct flight_pair *pair, bool is_armed)
 {
 	(void)pair;
+	(void)is_armed;
 }
 
 void flight_pair_close(struct flight_pair *pair)

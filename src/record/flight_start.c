@@ -44,6 +44,7 @@ struct flight *flight_new(const struct flight_opts *opts, const char *events)
 	flight->session = SESSION_NONE;
 	flight->looking = WAITING_SNAPSHOT_NONE;
 	flight->user = FLIGHT_USER_NONE;
+	flight->count = BPF_COUNT_NONE;
 	flight->user_dir_fd = -1;
 	flight->user_bytes = opts->user_bytes;
 	flight->session.opts = &flight->opts;

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,21 +12,23 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "guard/caps.h"
 #include "record/flight_on.h"
+#include "record/keeper.h"
 #include "record/share.h"
 #include "record/unit_bus.h"
 
 #define LIFE_FD	 3 /* descriptors of the child: the end of a pipe, and a socket for each trigger */
 #define FIRST_FD 4
 #define START_MS 15000 /* it listens by then */
+#define RIGHTS                                                                    \
+	(GUARD_CAP(CAP_SETUID) | GUARD_CAP(CAP_SETGID) | GUARD_CAP(CAP_SETPCAP) | \
+	 GUARD_CAP(CAP_KILL))
 
 char *flight_unit_parse(const char *text)
 {
@@ -49,6 +53,23 @@ static bool send_told(size_t i, const struct flight_unit_told *told)
 	       (ssize_t)sizeof(*told);
 }
 
+static void add_others(const struct unit_group *others, char *text, size_t bytes)
+{
+	uint64_t count = (uint64_t)others->count + others->more;
+	size_t length = strlen(text);
+
+	if (others->oom_kills)
+		(void)snprintf(text + length, bytes - length,
+			       "; the kernel killed %" PRIu64
+			       " of its processes for want of memory",
+			       others->oom_kills);
+	length = strlen(text);
+	if (count)
+		(void)snprintf(text + length, bytes - length,
+			       "; %" PRIu64 " other process%s of the unit had not ended yet", count,
+			       count == 1 ? "" : "es");
+}
+
 static void on_failed(void *context, size_t i, const char *unit, const struct unit_outcome *outcome)
 {
 	struct unit_child *child = context;
@@ -58,9 +79,12 @@ static void on_failed(void *context, size_t i, const char *unit, const struct un
 					 .ended_ns = outcome->ended_ns,
 					 .before = child->before[i] };
 
+	told.other_count = outcome->others.count;
+	memcpy(told.others, outcome->others.pids, sizeof(told.others));
 	(void)snprintf(told.text, sizeof(told.text), "unit %s failed: %s%s", unit,
 		       outcome->result[0] ? outcome->result : "systemd does not say how",
 		       outcome->is_retried ? "; systemd starts it again" : "");
+	add_others(&outcome->others, told.text, sizeof(told.text));
 	child->before[i] = send_told(i, &told) ? 0 : child->before[i] + 1;
 }
 
@@ -100,8 +124,9 @@ static bool live_with_recorder(void)
 	       poll(&end, 1, 0) == 0;
 }
 
-static void __attribute__((noreturn)) child_main(struct unit_child *child)
+static void child_main(void *context, uint32_t before)
 {
+	struct unit_child *child = context;
 	const struct unit_listener listener = {
 		.context = child,
 		.patterns = child->patterns,
@@ -113,14 +138,32 @@ static void __attribute__((noreturn)) child_main(struct unit_child *child)
 	struct flight_unit_told told = { .kind = FLIGHT_UNIT_REFUSED };
 	struct err err = { 0 };
 
-	child_reset_signals();
+	child->hears = before > 0; /* then it is told that it hears again */
 	share_lower();
 	(void)prctl(PR_SET_NAME, "holdup-unit");
 	if (guard_caps_nobody(0, &err) == 0 && live_with_recorder())
 		(void)unit_bus_run(&listener, &err);
 	(void)snprintf(told.text, sizeof(told.text), "%s", err.text);
 	(void)send_told(0, &told);
-	_exit(1);
+}
+
+/* In the keeper. */
+static void on_ended(void *context, int status, unsigned int pause_s, bool is_told)
+{
+	struct unit_child *child = context;
+	AUTO_FREE char *how = keeper_how(status);
+	struct flight_unit_told told = { .kind = FLIGHT_UNIT_DEAF };
+
+	if (!is_told)
+		(void)snprintf(
+			told.text, sizeof(told.text),
+			"who listens to systemd %s: failures of units are not seen; the next one in "
+			"%u s",
+			how, pause_s);
+	for (size_t i = 0; i < child->count; i++) {
+		(void)send_told(i, &told);
+		told.text[0] = '\0';
+	}
 }
 
 /* --------------------------------------------------------------- the recorder */
@@ -173,19 +216,23 @@ static int open_descriptors(struct flight_units *units, struct flight_on *ons, s
 	return 0;
 }
 
-static int fork_child(struct flight_units *units, struct unit_child *child, int *fds,
-		      struct err *err)
+static int start_keeper(struct flight_units *units, struct unit_child *child, int *fds,
+			struct err *err)
 {
-	units->pid = fork();
-	if (units->pid == 0) {
-		if (child_keep_fds(fds, child->count + 1))
-			child_main(child);
-		_exit(1);
-	}
-	if (units->pid > 0)
-		return 0;
-	units->pid = 0;
-	return err_set(err, -EAGAIN, "cannot fork");
+	const struct keeper keeper = { .name = "holdup-unit-k",
+				       .context = child,
+				       .run = child_main,
+				       .ended = on_ended,
+				       .fds = fds,
+				       .fd_count = child->count + 1,
+				       .rights = RIGHTS,
+				       .end_signal = SIGKILL };
+	pid_t pid = keeper_start(&keeper, err);
+
+	if (pid < 0)
+		return pid;
+	units->pid = pid;
+	return 0;
 }
 
 static const struct flight_on *first_unit(const struct flight_on *ons, size_t count)
@@ -217,7 +264,7 @@ int flight_units_start(struct flight_units *units, struct flight_on *ons, size_t
 			first->text);
 	rc = open_descriptors(units, ons, count, &child, fds, err);
 	if (rc == 0)
-		rc = fork_child(units, &child, fds, err);
+		rc = start_keeper(units, &child, fds, err);
 	for (size_t i = 0; i <= child.count; i++)
 		mem_close_fd(&fds[i]);
 	return rc == 0 ? await_child(units, first, err) : rc;
@@ -232,21 +279,14 @@ int flight_unit_take(const struct flight_on *on, struct flight_unit_told *out_to
 	if (got != (ssize_t)sizeof(*out_told))
 		return -1;
 	out_told->text[sizeof(out_told->text) - 1] = '\0';
+	if (out_told->other_count > UNIT_GROUP_PIDS)
+		out_told->other_count = 0;
 	return 1;
-}
-
-uint64_t flight_units_cpu_ns(const struct flight_units *units)
-{
-	clockid_t clock;
-
-	return units->pid && clock_getcpuclockid(units->pid, &clock) == 0 ? clock_read_ns(clock)
-									  : 0;
 }
 
 void flight_units_end(struct flight_units *units)
 {
 	mem_close_fd(&units->life_fd);
-	if (units->pid)
-		(void)child_await(units->pid);
+	keeper_end(units->pid);
 	*units = FLIGHT_UNITS_NONE;
 }

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/known.h"
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -24,6 +25,9 @@
 #define COPY_MS	    1500 /* one copy may take so long */
 #define ANSWER_MS   2500 /* the helper answers by then, whatever its child does */
 #define CPU_SECONDS 3
+#define SCAN_NS	    UINT64_C(1000000000) /* programs are looked for so often */
+#define COST_PART   200			 /* ... and more rarely where that costs more of a CPU */
+#define FILES_MOST  4096
 #define RIGHTS                                                                       \
 	(GUARD_CAP(CAP_SETUID) | GUARD_CAP(CAP_SETGID) | GUARD_CAP(CAP_SYS_PTRACE) | \
 	 GUARD_CAP(CAP_DAC_READ_SEARCH) | GUARD_CAP(CAP_DAC_OVERRIDE) | GUARD_CAP(CAP_LEASE))
@@ -78,13 +82,14 @@ static int receive_folder(int fd, struct user_part *out_part)
 /* ------------------------------------------------------------------ the helper */
 
 static void __attribute__((noreturn))
-copy(int folder_fd, const struct user_part *part, struct user_flights *flights)
+copy(int folder_fd, const struct user_part *part, const struct user_known *known,
+     struct user_flights *flights)
 {
 	const struct rlimit limit = { CPU_SECONDS, CPU_SECONDS };
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)setrlimit(RLIMIT_CPU, &limit);
-	user_flights_copy(folder_fd, part, flights);
+	user_flights_copy(folder_fd, part, known, flights);
 	_exit(0);
 }
 
@@ -102,7 +107,7 @@ static bool await_copy(pid_t worker)
 }
 
 static void serve_copy(int fd, int folder_fd, const struct user_part *part,
-		       struct user_flights *flights)
+		       const struct user_known *known, struct user_flights *flights)
 {
 	struct flight_user_copied copied = { 0 };
 	pid_t worker;
@@ -110,7 +115,7 @@ static void serve_copy(int fd, int folder_fd, const struct user_part *part,
 	*flights = (struct user_flights){ 0 };
 	worker = fork();
 	if (worker == 0)
-		copy(folder_fd, part, flights);
+		copy(folder_fd, part, known, flights);
 	copied.is_failed = worker < 0;
 	copied.worker = worker > 0 ? worker : 0;
 	copied.is_cut = worker > 0 && !await_copy(worker);
@@ -118,22 +123,62 @@ static void serve_copy(int fd, int folder_fd, const struct user_part *part,
 	(void)!send(fd, &copied, sizeof(copied), MSG_NOSIGNAL); /* who asked may be gone */
 }
 
+/* Programs, and when they are looked for next. */
+struct watch {
+	struct user_known known;
+	uint64_t next_ns, cost_ns; /* CPU time of the last one */
+};
+
+/* The first one asks all processes there are: the smaller cost of two counts. */
+static void look_for_programs(struct watch *watch, uint64_t now_ns)
+{
+	uint64_t cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID), least_ns;
+
+	user_known_scan(&watch->known);
+	cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
+	least_ns = (cpu_ns < watch->cost_ns ? cpu_ns : watch->cost_ns) * COST_PART;
+	watch->cost_ns = cpu_ns;
+	watch->next_ns = now_ns + (least_ns > SCAN_NS ? least_ns : SCAN_NS);
+}
+
+/* Returns whether there is a question, and not the end. */
+static bool await_question(struct watch *watch)
+{
+	struct pollfd question = { .fd = STDERR_FILENO + 1, .events = POLLIN };
+
+	for (;;) {
+		uint64_t now_ns = clock_now_ns();
+		int wait_ms = now_ns < watch->next_ns
+				      ? (int)((watch->next_ns - now_ns) / 1000000) + 1
+				      : 0;
+
+		if (poll(&question, 1, wait_ms) > 0)
+			return question.revents & POLLIN;
+		if (clock_now_ns() >= watch->next_ns)
+			look_for_programs(watch, clock_now_ns());
+	}
+}
+
 static void __attribute__((noreturn)) serve(int fd)
 {
 	struct user_flights *flights = mmap(NULL, sizeof(*flights), PROT_READ | PROT_WRITE,
 					    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const struct rlimit files = { FILES_MOST, FILES_MOST };
+	struct watch watch = { 0 };
 	struct user_part part;
 	int folder_fd;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)prctl(PR_SET_NAME, "holdup-user");
+	(void)setrlimit(RLIMIT_NOFILE, &files);
 	guard_caps_seal();
 	guard_caps_helper(RIGHTS);
 	if (flights == MAP_FAILED || dup2(fd, STDERR_FILENO + 1) < 0)
 		_exit(1);
 	(void)close_range(STDERR_FILENO + 2, ~0u, 0);
-	while ((folder_fd = receive_folder(STDERR_FILENO + 1, &part)) >= 0) {
-		serve_copy(STDERR_FILENO + 1, folder_fd, &part, flights);
+	while (await_question(&watch) &&
+	       (folder_fd = receive_folder(STDERR_FILENO + 1, &part)) >= 0) {
+		serve_copy(STDERR_FILENO + 1, folder_fd, &part, &watch.known, flights);
 		(void)close(folder_fd);
 	}
 	_exit(0);

@@ -6,7 +6,8 @@
  *	...                                  the rings are copied and on again
  *	flight_user_end(&user, &copied)      all is there
  *
- * Files of programs belong to their users, who may mean ill: names are looked up with the users' rights, which the
+ * The helper knows programs that keep their last events before they end (known.h), so that a snapshot has those of one that has just
+ * crashed. Files of programs belong to their users, who may mean ill: names are looked up with the users' rights, which the
  * recorder gives up. So a helper process keeps these, and nothing else of ours. For each snapshot it makes a child, which
  * copies, and is ended when it takes too long.
  */

@@ -52,7 +52,7 @@
 #define AGAIN_NS    400000000ull
 #define LEVELS	    16	/* cgroups above each other */
 #define PID_LEVELS  32	/* MAX_PID_NS_LEVEL */
-#define WATCHED_MAX 32	/* told of one poll */
+#define WATCHED_MAX 64	/* told of one poll */
 #define POLL_PIECE  8	/* of them, read at once */
 #define SELECT_MAX  256 /* numbers looked at */
 
@@ -482,13 +482,13 @@ static void call_done(struct pt_regs *regs, __s64 ret, __u8 call)
 			emit_pair(CALL_ARG4(regs), call);
 		return;
 	case RAW_CALL_FCNTL:
-		if (is_refused(ret) && is_lock_command(CALL_ARG2(regs)))
+		if (is_in_vain(ret) && is_lock_command(CALL_ARG2(regs)))
 			lock_asked(regs, 1);
 		if (!duplicates(regs))
 			return;
 		break;
 	case RAW_CALL_FLOCK:
-		if (is_refused(ret))
+		if (is_in_vain(ret))
 			lock_asked(regs, 0);
 		return;
 	case RAW_CALL_SOCKET_OPTION:

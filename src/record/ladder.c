@@ -128,9 +128,10 @@ void ladder_count_all(struct session *session)
 bool ladder_judge(struct session *session)
 {
 	struct budget *budget = &session->budget;
+	const struct budget_spent spent = { meter_spent_ns(&session->meter),
+					    meter_events_ns(&session->meter) };
 
-	if (!budget->share_ppm ||
-	    !budget_look(budget, clock_now_ns(), meter_spent_ns(&session->meter)))
+	if (!budget->share_ppm || !budget_look(budget, clock_now_ns(), &spent))
 		return false;
 	if (session->manifest->step_count == 0)
 		end_programs(session);

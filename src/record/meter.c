@@ -4,34 +4,25 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/bpf.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "proc/proc.h"
+#include "record/bpf_count.h"
 #include "record/clock.h"
 #include "store/manifest.h"
 
 #define EVENTS_LEAST 1000u /* fewer say nothing */
 #define WINDOW_NS    UINT64_C(1000000000)
-#define FIND_NS	     UINT64_C(16000000000) /* where it goes on: programs that came later are found */
-
-/* Needs rights that the recorder may not have: then its BPF programs are not measured. */
-static int enable_stats(void)
-{
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.enable_stats.type = BPF_STATS_RUN_TIME;
-	return (int)syscall(__NR_bpf, BPF_ENABLE_STATS, &attr, sizeof(attr.enable_stats));
-}
+#define AGAIN_NS     UINT64_C(15000000000) /* where it goes on: after so long it is counted again */
+#define FIND_NS	     UINT64_C(16000000000) /* the same: programs that came later are found */
+#define RATE_TIMES   2			   /* as many events, or as few, are other work */
 
 /*
  * Time and runs of the BPF program behind a descriptor of ours; nothing is added where it is another thing.
@@ -91,14 +82,14 @@ static struct meter_bpf read_programs(struct meter *meter, uint64_t now_ns)
 	return bpf;
 }
 
-void meter_begin(struct meter *meter, bool counts_on)
+void meter_begin(struct meter *meter, struct bpf_count *always)
 {
 	const struct event_cost cost = meter->cost;
 
 	meter_fini(meter);
 	meter->cost = cost;
-	meter->counts_on = counts_on;
-	meter->stats_fd = enable_stats();
+	meter->always = always;
+	meter->stats_fd = bpf_count_on();
 	meter->cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 	meter->begin_ns = meter->window_at_ns = clock_mono_ns();
 	meter->at_window = read_programs(meter, meter->begin_ns);
@@ -157,7 +148,7 @@ static void end_window(struct meter *meter, uint64_t now_ns, bool goes_on)
 /* What was not counted until now counts as much as before. */
 static bool count_again(struct meter *meter, uint64_t now_ns)
 {
-	int fd = enable_stats();
+	int fd = meter->always ? bpf_count_ask(meter->always) : bpf_count_on();
 
 	if (fd < 0)
 		return false;
@@ -170,13 +161,37 @@ static bool count_again(struct meter *meter, uint64_t now_ns)
 	return true;
 }
 
+/* The mix of events is another one, for there are many more, or fewer. */
+static bool is_other_work(const struct meter *meter, uint64_t now_ns)
+{
+	uint64_t events = count_events(meter) - meter->events_at_window;
+	double now = (double)events / (double)(now_ns - meter->window_at_ns);
+	double then = (double)meter->last_events / (double)meter->last_ns;
+
+	return (events >= EVENTS_LEAST || meter->last_events >= EVENTS_LEAST) &&
+	       (now > RATE_TIMES * then || then > RATE_TIMES * now);
+}
+
+/* Always on: for a second now and then, and without rights to begin again all the time. */
+static void look_always(struct meter *meter, uint64_t now_ns)
+{
+	if (meter->stats_fd >= 0)
+		end_window(meter, now_ns, !meter->always->pid);
+	else if (meter->last_ns &&
+		 (now_ns - meter->window_at_ns >= AGAIN_NS || is_other_work(meter, now_ns)))
+		(void)count_again(meter, now_ns);
+}
+
 void meter_look(struct meter *meter)
 {
 	uint64_t now_ns = clock_mono_ns();
 
 	if (!meter->begin_ns || meter->bpf_end_ns || now_ns - meter->window_at_ns < WINDOW_NS)
 		return;
-	end_window(meter, now_ns, meter->counts_on);
+	if (meter->always)
+		look_always(meter, now_ns);
+	else
+		end_window(meter, now_ns, false);
 }
 
 void meter_bpf_changed(struct meter *meter)
@@ -191,6 +206,12 @@ void meter_bpf_changed(struct meter *meter)
 		return;
 	meter->last = (struct meter_bpf){ 0 };
 	meter->last_ns = 0;
+}
+
+void meter_note_beside(struct meter *meter, uint64_t cpu_ns)
+{
+	if (cpu_ns > meter->beside_ns)
+		meter->beside_ns = cpu_ns;
 }
 
 void meter_bpf_ends(struct meter *meter)
@@ -227,7 +248,7 @@ void meter_count(struct meter *meter, uint32_t cpu, uint64_t events, bool has_ca
 	*last = (struct meter_cpu){ events, now_ns };
 }
 
-static uint64_t events_ns(const struct meter *meter)
+uint64_t meter_events_ns(const struct meter *meter)
 {
 	return meter->sum.others_ns + meter->sum.calls_ns;
 }
@@ -242,12 +263,12 @@ static uint64_t own_cpu_ns(const struct meter *meter)
 {
 	uint64_t used_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 
-	return used_ns > meter->cpu_ns ? used_ns - meter->cpu_ns : 0;
+	return (used_ns > meter->cpu_ns ? used_ns - meter->cpu_ns : 0) + meter->beside_ns;
 }
 
 uint64_t meter_spent_ns(const struct meter *meter)
 {
-	return own_cpu_ns(meter) + events_ns(meter) + meter->bpf.ns +
+	return own_cpu_ns(meter) + meter_events_ns(meter) + meter->bpf.ns +
 	       bpf_since_ns(meter, bpf_until_ns(meter));
 }
 
@@ -268,14 +289,14 @@ void meter_tell(const struct meter *meter, struct manifest *manifest)
 	cost->bpf_ns = meter->bpf.ns;
 	cost->bpf_runs = meter->bpf.runs;
 	cost->bpf_window_ns = meter->bpf_window_ns;
-	if (meter->counts_on && meter->bpf_window_ns) {
+	if (meter->always && meter->bpf_window_ns) {
 		cost->bpf_ns += bpf_since_ns(meter, bpf_until_ns(meter));
 		cost->bpf_window_ns += bpf_until_ns(meter) - meter->window_at_ns;
 	}
 	cost->bpf_on_ns = meter->bpf_window_ns ? bpf_until_ns(meter) - meter->begin_ns : 0;
 	cost->event_ns = mean_ns(meter->sum.others_ns, meter->sum.others, &meter->cost.others);
 	cost->call_event_ns = mean_ns(meter->sum.calls_ns, meter->sum.calls, &meter->cost.calls);
-	cost->events_ns = events_ns(meter);
+	cost->events_ns = meter_events_ns(meter);
 	cost->cpus = cpus > 0 && cpus <= MANIFEST_MAX_CPUS ? (uint32_t)cpus : 0;
 }
 

@@ -3,8 +3,8 @@
  *
  * The kernel counts the time of BPF programs only while somebody has it do so, and that costs every
  * program of the machine a little. So it is switched on for the first second alone, and what they cost
- * later is taken to be as much for each event. A recorder that is always on leaves it on: it has no right to switch it
- * on again. The time of the events is their number times what one was measured to cost.
+ * later is taken to be as much for each event. A recorder that is always on does so again now and then, and when there
+ * are many more events, or fewer. The time of the events is their number times what one was measured to cost.
  */
 #ifndef RECORD_METER_H
 #define RECORD_METER_H
@@ -15,6 +15,7 @@
 
 #include "record/event_cost.h"
 
+struct bpf_count;
 struct manifest;
 
 /* What was counted of it until then. */
@@ -30,6 +31,7 @@ struct meter_bpf {
 struct meter {
 	uint64_t begin_ns;	    /* CLOCK_MONOTONIC; 0 = not begun */
 	uint64_t cpu_ns;	    /* of the process until then */
+	uint64_t beside_ns;	    /* of processes that work for it, since then */
 	int stats_fd;		    /* the kernel counts while it is open; -1 = it does not */
 	uint64_t window_at_ns;	    /* CLOCK_MONOTONIC, when what is counted was looked at last */
 	struct meter_bpf at_window; /* and what that was */
@@ -41,7 +43,7 @@ struct meter {
 	uint64_t
 		events_at_window; /* until it ended; with the window that is open, until that began */
 	uint64_t bpf_end_ns;	  /* CLOCK_MONOTONIC, when they were dropped; 0 = they go on */
-	bool counts_on;		  /* there will be more windows */
+	struct bpf_count *always; /* it is always on: who begins more windows; NULL = it is not */
 	int *program_fds;	  /* owned; descriptors of programs, as last looked for, */
 	size_t program_count, program_cap;
 	uint64_t found_ns; /* then */
@@ -53,14 +55,17 @@ struct meter {
 
 #define METER_NONE ((struct meter){ .stats_fd = -1 })
 
-/* Recording begins; all BPF programs are loaded. 'counts_on': it is always on. */
-void meter_begin(struct meter *meter, bool counts_on);
+/* Recording begins; all BPF programs are loaded. 'always': it is always on; lives longer than the meter. NULL: it is not. */
+void meter_begin(struct meter *meter, struct bpf_count *always);
 
 /* Called now and then. */
 void meter_look(struct meter *meter);
 
 /* From now on other BPF programs run than before: what they cost is measured anew. */
 void meter_bpf_changed(struct meter *meter);
+
+/* Processes that work for the recorder have taken so much CPU time since it began; it never gets less. */
+void meter_note_beside(struct meter *meter, uint64_t cpu_ns);
 
 /* The BPF programs will be dropped. */
 void meter_bpf_ends(struct meter *meter);
@@ -73,6 +78,9 @@ void meter_count(struct meter *meter, uint32_t cpu, uint64_t events, bool has_ca
 
 /* CPU time of all that it cost until now. */
 uint64_t meter_spent_ns(const struct meter *meter);
+
+/* Of that, of events in the programs that are recorded; what BPF programs cost there is not in it. */
+uint64_t meter_events_ns(const struct meter *meter);
 
 /* Tell the manifest what it cost until now. */
 void meter_tell(const struct meter *meter, struct manifest *manifest);

@@ -52,7 +52,7 @@
 
 #define LOOK_MS	     250
 #define LEAN_LOOK_MS 50
-#define BLOCK_BYTES  (1u << 20) /* of calls that threads block in: that many are taken at once */
+#define LANE_WAKE    (1u << 14) /* calls that threads of a CPU block in: that many are taken at once */
 #define NAPS	     2		/* seen of the command, before its looks are looked at */
 #define BATCH_BYTES  (64u << 10)
 #define LOG_LEAST    (256u << 10) /* of records in memory */
@@ -557,10 +557,13 @@ static uint32_t size_of(const struct bpf_object *object, const char *name)
 /* When a quarter of a ring is full. */
 static void set_wakes(struct names_recorder *recorder)
 {
-	uint32_t blocks = size_of(recorder->object, "blocks") / 4;
+	uint32_t cpus = size_of(recorder->object, "lanes");
+	uint32_t chunks = cpus ? size_of(recorder->object, "chunks") / cpus : 0;
+	uint32_t wake = chunks * RAW_CHUNK / 4;
 
 	recorder->control->wake_bytes = size_of(recorder->object, "ring") / 4;
-	recorder->control->wake_block_bytes = blocks < BLOCK_BYTES ? blocks : BLOCK_BYTES;
+	recorder->control->lane_chunks = chunks;
+	recorder->control->lane_wake = wake < LANE_WAKE ? wake : LANE_WAKE;
 }
 
 static int prepare(struct names_recorder *recorder, struct err *err)

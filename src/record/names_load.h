@@ -19,6 +19,9 @@ struct raw_control;
 #define NAMES_THREADS_LEAN "on_each_task_lean" /* the same, with NAMES_BLOCKS alone */
 #define NAMES_BIRTHS	   "on_new_task"
 
+/* When set, as before Linux 6.2. */
+#define NAMES_NO_CAST "HOLDUP_NO_CAST"
+
 /* What the program is loaded for. */
 struct names_load {
 	const char *name;

@@ -2,7 +2,9 @@
  * pair.bpf.c - tell of a thread that passed a second event too long after a first one.
  *
  * Both programs run at whatever event of the kernel they are attached to, in the thread that the event
- * happens in. A number of a thread that was given out again is not the same one: its start tells.
+ * happens in. A number of a thread that was given out again is not the same one: its start tells. A third
+ * one runs where threads end: who ends between the two is told when that is too late, and else forgotten.
+ * Those that have not passed the second one yet are found by user space, which reads 'firsts'.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
@@ -18,16 +20,11 @@ struct task_struct {
 	__u64 start_time;
 } __attribute__((preserve_access_index));
 
-struct first {
-	__u64 at_ns;
-	__u64 start_ns; /* of the thread */
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, THREADS_MAX);
 	__type(key, __u32);
-	__type(value, struct first);
+	__type(value, struct raw_pair_first);
 } firsts SEC(".maps");
 
 struct {
@@ -46,39 +43,43 @@ static __u64 own_start(void)
 
 static void first_passed(void)
 {
-	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	struct first first = { .at_ns = bpf_ktime_get_ns() };
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	__u32 tid = (__u32)pid_tgid;
+	struct raw_pair_first first = { .at_ns = bpf_ktime_get_ns(), .tgid = pid_tgid >> 32 };
 
-	if (!control.is_armed || !tid)
+	if (!tid)
 		return;
 	first.start_ns = own_start();
 	bpf_map_update_elem(&firsts, &tid, &first, BPF_ANY);
 }
 
-static void tell(__u64 at_ns, __u64 apart_ns)
+static void tell(__u64 at_ns, __u64 apart_ns, __u32 has_ended)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
-	struct raw_pair raw = {
-		.at_ns = at_ns, .apart_ns = apart_ns, .tid = (__u32)pid_tgid, .tgid = pid_tgid >> 32
-	};
+	struct raw_pair raw = { .at_ns = at_ns,
+				.apart_ns = apart_ns,
+				.tid = (__u32)pid_tgid,
+				.tgid = pid_tgid >> 32,
+				.has_ended = has_ended };
 
 	bpf_get_current_comm(raw.comm, sizeof(raw.comm));
 	if (bpf_ringbuf_output(&ring, &raw, sizeof(raw), BPF_RB_FORCE_WAKEUP) == 0)
 		control.is_armed = 0;
 }
 
-static void second_passed(void)
+/* It is not between the two any more. While the recorder rests, that is all. */
+static void thread_passed(__u32 has_ended)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	struct first *first = control.is_armed && tid ? bpf_map_lookup_elem(&firsts, &tid) : NULL;
+	struct raw_pair_first *first = tid ? bpf_map_lookup_elem(&firsts, &tid) : NULL;
 	__u64 now_ns, apart_ns;
 
 	if (!first)
 		return;
 	now_ns = bpf_ktime_get_ns();
 	apart_ns = now_ns - first->at_ns;
-	if (apart_ns > control.limit_ns && first->start_ns == own_start())
-		tell(now_ns, apart_ns);
+	if (control.is_armed && apart_ns > control.limit_ns && first->start_ns == own_start())
+		tell(now_ns, apart_ns, has_ended);
 	bpf_map_delete_elem(&firsts, &tid);
 }
 
@@ -95,7 +96,7 @@ SEC("tp")
 int on_second(void *context)
 {
 	(void)context;
-	second_passed();
+	thread_passed(0);
 	return 0;
 }
 
@@ -111,6 +112,14 @@ SEC("kprobe")
 int on_second_point(void *context)
 {
 	(void)context;
-	second_passed();
+	thread_passed(0);
+	return 0;
+}
+
+SEC("tp")
+int on_exit(void *context)
+{
+	(void)context;
+	thread_passed(1);
 	return 0;
 }

@@ -548,7 +548,7 @@ int session_begin(struct session *session, struct err *err)
 	if (rc == 0)
 		rc = interrupt_check(err);
 	if (rc == 0)
-		meter_begin(&session->meter, false);
+		meter_begin(&session->meter, NULL);
 	if (rc == 0)
 		rc = ftrace_write(session->instance.dir_fd, "tracing_on", "1", err);
 	if (rc < 0)

@@ -27,6 +27,14 @@ void share_raise_session(void)
 		(void)dprintf(fd, "%d", RAISED_NICE);
 }
 
+bool share_goes_by_session(void)
+{
+	AUTO_CLOSE int fd = open("/proc/sys/kernel/sched_autogroup_enabled", O_RDONLY | O_CLOEXEC);
+	char first;
+
+	return geteuid() == 0 && fd >= 0 && read(fd, &first, 1) == 1 && first == '1';
+}
+
 void share_lower(void)
 {
 	(void)setpriority(PRIO_PROCESS, 0, LOWERED_NICE); /* lower is always allowed */

@@ -37,8 +37,7 @@ static bool sleeper_fetch(int proc_fd, const struct sleeper *sleeper,
 	*raw = (struct raw_stack){ .tid = (uint32_t)sleeper->tid,
 				   .tgid = (uint32_t)sleeper->tgid,
 				   .end_ns = clock_now_ns(),
-				   .flags =
-					   RAW_STACK_OPEN | RAW_STACK_NO_BEGIN | RAW_STACK_EITHER };
+				   .flags = RAW_STACK_OPEN | RAW_STACK_NO_BEGIN | RAW_STACK_TWO };
 	raw->regs[RAW_STACK_SP] = sleeper->sp;
 	raw->regs[RAW_STACK_PC] = sleeper->pc;
 	raw->futex.address = sleeper->futex;

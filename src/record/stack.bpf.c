@@ -63,6 +63,8 @@ struct nap {
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags,
+	       BPF_F_MMAPABLE); /* it begins with a page, each nap is a line of the cache */
 	__uint(max_entries, RAW_STACK_NAPS);
 	__type(key, __u32);
 	__type(value, struct nap);

@@ -544,7 +544,7 @@ static size_t put_frames(struct namer *namer, const struct unwind_frame *found, 
 /* Where that is not known, it is as the files of the program are. */
 static bool was_32(const struct namer *namer, const struct raw_stack *raw)
 {
-	if (!(raw->flags & RAW_STACK_EITHER))
+	if (!(raw->flags & RAW_STACK_TWO))
 		return raw->flags & RAW_STACK_COMPAT;
 	return unwinder_reg_count(namer->unwinder) == UNWIND_REGS_32 &&
 	       raw->regs[RAW_STACK_SP] <= UINT32_MAX && raw->regs[RAW_STACK_PC] <= UINT32_MAX;
@@ -561,6 +561,14 @@ static size_t put_regs(const struct namer *namer, const struct raw_stack *raw,
 		return 0;
 	regs_386(raw->regs, values);
 	return UNWIND_REGS_32;
+}
+
+/* All but the stack pointer and the program counter, which is the last. */
+static uint64_t absent_regs(size_t count)
+{
+	size_t sp = count == UNWIND_REGS_32 ? UNWIND_SP_32 : RAW_STACK_SP;
+
+	return ((UINT64_C(1) << (count - 1)) - 1) & ~(UINT64_C(1) << sp);
 }
 
 /* It is no code as that of the program's files. */
@@ -599,6 +607,8 @@ static size_t walk_user(struct namer *namer, uint32_t *frames, const char **out_
 		*out_end = no_walk ? no_walk : other_code(raw);
 		return 0;
 	}
+	if (raw->flags & RAW_STACK_TWO)
+		start.absent = absent_regs(start.reg_count);
 	count = unwinder_walk(namer->unwinder, &start, found, no_walk ? 1 : UNWIND_FRAMES_MAX,
 			      out_end);
 	if (no_walk)

@@ -235,27 +235,37 @@ static struct task_group *real_time_group(struct task_struct *task)
 	return NULL;
 }
 
-static int is_used_up_by_all(struct task_struct *task)
+/* Of the CPU that it is on; NULL = not known. Without groups of real-time threads only the fair class notes it. */
+static struct rq *run_queue(struct task_struct *task)
 {
 	struct rt_rq *rt_rq = NULL;
 
-	return !bpf_core_field_exists(rt_rq->tg) && bpf_core_field_exists(rt_rq->rt_throttled) &&
-	       BPF_CORE_READ(task, rt.rt_rq, rt_throttled);
+	if (bpf_core_field_exists(task->rt.rt_rq) && bpf_core_field_exists(rt_rq->rq))
+		return BPF_CORE_READ(task, rt.rt_rq, rq);
+	if (bpf_core_field_exists(task->se.cfs_rq))
+		return BPF_CORE_READ(task, se.cfs_rq, rq);
+	return NULL;
+}
+
+static int is_used_up_by_all(struct rq *rq)
+{
+	return rq && !bpf_core_field_exists(rq->rt.tg) &&
+	       bpf_core_field_exists(rq->rt.rt_throttled) && BPF_CORE_READ(rq, rt.rt_throttled);
 }
 
 static void put_real_time(struct raw_throttle *raw, struct task_struct *task)
 {
 	struct task_group *group = real_time_group(task);
-	struct rq *rq = BPF_CORE_READ(task, rt.rt_rq, rq);
+	struct rq *rq = run_queue(task);
 
 	if (group) {
 		raw->sector = RAW_REAL_TIME_GROUP;
 		raw->limit[0] = BPF_CORE_READ(group, rt_bandwidth.rt_runtime);
 		raw->limit[1] = BPF_CORE_READ(group, rt_bandwidth.rt_period);
 		put_cgroup(raw, BPF_CORE_READ(group, css.cgroup));
-	} else if (is_used_up_by_all(task)) {
+	} else if (is_used_up_by_all(rq)) {
 		raw->sector = RAW_REAL_TIME_MACHINE;
-	} else if (bpf_core_field_exists(rq->fair_server)) {
+	} else if (rq && bpf_core_field_exists(rq->fair_server)) {
 		raw->sector = RAW_REAL_TIME_SERVER;
 		raw->limit[0] = BPF_CORE_READ(rq, fair_server.dl_runtime);
 		raw->limit[1] = BPF_CORE_READ(rq, fair_server.dl_period);

@@ -51,6 +51,7 @@ struct unit_bus {
 	char last_unit[UNIT_NAME_BYTES]; /* whose outcome came last */
 	struct unit_outcome last;
 	size_t asked;
+	struct unit_groups groups;
 };
 
 /* A unit whose outcome is asked for. */
@@ -190,6 +191,10 @@ static void judge(struct unit_bus *bus, const char *name, const struct unit_told
 	enum unit_level level = unit_level_of(told->active, told->sub, outcome->result);
 	struct unit_outcome whole = *outcome;
 
+	if (level != UNIT_GOOD) {
+		whole.others = unit_groups_take(&bus->groups, name);
+		unit_group_leave_out(&whole.others, whole.pid);
+	}
 	if (!unit_failures_note(&bus->failures, name, level, told->has_run ? told->run : NULL) ||
 	    !bus->was_listed)
 		return;
@@ -214,8 +219,9 @@ static int on_outcome(sd_bus_message *message, void *context, sd_bus_error *erro
 	return 0;
 }
 
-static int send_question(struct unit_bus *bus, const char *interface,
-			 struct unit_question *question)
+/* 'property': NULL = all of them. */
+static int send_question(struct unit_bus *bus, const char *interface, const char *property,
+			 sd_bus_message_handler_t handler, struct unit_question *question)
 {
 	sd_bus_message *message = NULL;
 	sd_bus_slot *slot = NULL;
@@ -224,11 +230,13 @@ static int send_question(struct unit_bus *bus, const char *interface,
 
 	if (rc >= 0)
 		rc = sd_bus_message_new_method_call(bus->bus, &message, bus->owner, path,
-						    PROPERTIES, "GetAll");
+						    PROPERTIES, property ? "Get" : "GetAll");
 	if (rc >= 0)
 		rc = sd_bus_message_append(message, "s", interface);
+	if (rc >= 0 && property)
+		rc = sd_bus_message_append(message, "s", property);
 	if (rc >= 0)
-		rc = sd_bus_call_async(bus->bus, &slot, message, on_outcome, question, ANSWER_US);
+		rc = sd_bus_call_async(bus->bus, &slot, message, handler, question, ANSWER_US);
 	if (rc >= 0) {
 		(void)sd_bus_slot_set_destroy_callback(slot, free);
 		(void)sd_bus_slot_set_floating(slot, 1);
@@ -237,6 +245,18 @@ static int send_question(struct unit_bus *bus, const char *interface,
 	sd_bus_message_unref(message);
 	free(path);
 	return rc;
+}
+
+static struct unit_question *unit_question_new(struct unit_bus *bus, const char *name,
+					       const struct unit_told *told)
+{
+	struct unit_question *question = xcalloc(1, sizeof(*question));
+
+	question->bus = bus;
+	question->told = *told;
+	memcpy(question->name, name, strlen(name) + 1);
+	bus->asked++;
+	return question;
 }
 
 /* Ask for the outcome, and judge then; at once where there is none to be had. */
@@ -250,15 +270,44 @@ static void ask(struct unit_bus *bus, const char *name, const struct unit_told *
 		judge(bus, name, told, &none);
 		return;
 	}
-	question = xcalloc(1, sizeof(*question));
-	question->bus = bus;
-	question->told = *told;
-	memcpy(question->name, name, strlen(name) + 1);
-	bus->asked++;
-	if (send_question(bus, interface, question) < 0) {
+	question = unit_question_new(bus, name, told);
+	if (send_question(bus, interface, NULL, on_outcome, question) < 0) {
 		bus->asked--;
 		free(question);
 		judge(bus, name, told, &none);
+	}
+}
+
+static int on_group(sd_bus_message *message, void *context, sd_bus_error *error)
+{
+	static const char *const roots[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified",
+					     "/sys/fs/cgroup/systemd", NULL };
+	struct unit_question *question = context;
+	struct unit_bus *bus = question->bus;
+	struct unit_group group;
+	const char *path;
+
+	(void)error;
+	bus->asked--;
+	if (!sd_bus_message_is_method_error(message, NULL) && is_from(bus->owner, message) &&
+	    sd_bus_message_read(message, "v", "s", &path) >= 0 &&
+	    unit_group_read(roots, path, &group))
+		unit_groups_note(&bus->groups, question->name, &group);
+	return 0;
+}
+
+/* It is being stopped: who is still there? Best effort: only the main process is known, then. */
+static void ask_group(struct unit_bus *bus, const char *name, const struct unit_told *told)
+{
+	AUTO_FREE char *interface = unit_interface(name);
+	struct unit_question *question;
+
+	if (!interface || !bus->owner || bus->asked == ASKED_MOST)
+		return;
+	question = unit_question_new(bus, name, told);
+	if (send_question(bus, interface, "ControlGroup", on_group, question) < 0) {
+		bus->asked--;
+		free(question);
 	}
 }
 
@@ -289,6 +338,11 @@ static void on_state(struct unit_bus *bus, const char *name, const struct unit_t
 	bool is_known = strcmp(bus->last_unit, name) == 0;
 
 	bus->last_unit[0] = '\0';
+	if (strcmp(told->active, "deactivating") == 0)
+		ask_group(bus, name, told);
+	else if (!is_suspect(told))
+		(void)unit_groups_take(&bus->groups,
+				       name); /* it is another run, or has ended well */
 	if (!is_suspect(told))
 		judge(bus, name, told, &none);
 	else if (is_known)

@@ -5,6 +5,7 @@
  *	PropertiesChanged                    of a unit: first what its type has (Result, the main process), then its state
  *	ListUnitsByPatterns                  all that have failed: at the begin, behind each hole, once a minute
  *	GetAll                               the Result of one, where that did not come along
+ *	Get                                  the cgroup of one that is being stopped: its processes are read
  *
  * Everybody on the bus can send us anything: one message is read at a time, and nothing of others is looked into.
  */
@@ -16,6 +17,7 @@
 #include <stdint.h>
 
 #include "record/unit_failures.h"
+#include "record/unit_group.h"
 
 struct err;
 
@@ -25,6 +27,7 @@ struct unit_outcome {
 	bool is_retried;	     /* systemd starts it again */
 	int32_t pid;		     /* its main process, which may have ended; 0 = none is known */
 	uint64_t begun_ns, ended_ns; /* of that, CLOCK_MONOTONIC; 0 = not yet, or not known */
+	struct unit_group others;    /* that were there while it was being stopped */
 };
 
 /* Who is told. 'context' is given back. */

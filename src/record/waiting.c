@@ -117,11 +117,13 @@ static bool is_worth_it(const struct stuck_thread *thread, uint64_t end_ns)
 {
 	bool has_owner = thread->kind == STUCK_TASKS && thread->edge_count > 0;
 
+	if (end_ns && (!thread->since_ns || thread->since_ns + SINCE_ERROR_NS > end_ns))
+		return false;
+	if (thread->kind == STUCK_TRACED)
+		return thread->edge_count > 0;
 	if (!thread->in[0] || thread->has_outside)
 		return false;
 	if (thread->is_timed && !(has_owner && thread->futex))
-		return false;
-	if (end_ns && (!thread->since_ns || thread->since_ns + SINCE_ERROR_NS > end_ns))
 		return false;
 	return has_owner || (thread->kind == STUCK_UNOWNED && thread->object[0]);
 }

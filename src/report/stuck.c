@@ -11,9 +11,11 @@
 #include "event/stacks.h"
 #include "report/frames.h"
 #include "report/stuck_fold.h"
+#include "report/stuck_go.h"
 #include "report/stuck_how.h"
 #include "report/vocabulary.h"
 #include "stuck/condition.h"
+#include "stuck/goroutines.h"
 #include "stuck/stuck.h"
 
 #define ROWS_MAX  200 /* of the text */
@@ -166,12 +168,24 @@ static char *any_text(const struct stuck *stuck, const struct stuck_thread *thre
 	return text;
 }
 
+/* "; by exclusion, only a[2] can end that, but for a signal: sleeps until a time"; "" = nothing is known. */
+static char *only_text(const struct stuck *stuck, const struct stuck_thread *thread)
+{
+	const struct stuck_thread *only =
+		thread->only_tid ? stuck_find(stuck, thread->only_tid) : NULL;
+	AUTO_FREE char *name = only ? titled_name(stuck, only->tid) : NULL;
+	AUTO_FREE char *what = only ? end_text(only) : NULL;
+
+	return only ? xasprintf("; by exclusion, only %s can end that, but for a signal: %s", name,
+				what)
+		    : xstrdup("");
+}
+
 /* What a thread's chain ends in, in words. */
 static char *root_text(const struct stuck *stuck, const struct stuck_thread *thread)
 {
 	const struct stuck_thread *end = stuck_find(stuck, thread->root_tid);
-	AUTO_FREE char *name = NULL;
-	AUTO_FREE char *what = NULL;
+	AUTO_FREE char *name = NULL, *what = NULL, *only = NULL;
 
 	switch (thread->root) {
 	case STUCK_ROOT_DEADLOCK:
@@ -181,8 +195,10 @@ static char *root_text(const struct stuck *stuck, const struct stuck_thread *thr
 	case STUCK_ROOT_VICTIM:
 		return xstrdup("waits behind a deadlock");
 	case STUCK_ROOT_INSIDE:
-		return xstrdup("no owner is known, and only a signal can wake a thread of the "
-			       "process");
+		return xstrdup(thread->is_inside ? "no owner is known, and only a signal can wake "
+						   "a thread of the process"
+						 : "waits behind a process that only a signal can "
+						   "wake");
 	case STUCK_ROOT_BEFORE:
 		name = thread_name(stuck, thread->root_tid);
 		return xasprintf("the deadlock of %s, unless somebody else ends a wait before",
@@ -196,9 +212,11 @@ static char *root_text(const struct stuck *stuck, const struct stuck_thread *thr
 			return xstrdup("");
 		name = titled_name(stuck, end->tid);
 		what = end_text(end);
-		return xasprintf("%s %s", name, what);
+		only = only_text(stuck, end);
+		return xasprintf("%s %s%s", name, what, only);
 	default:
-		return xstrdup(kind_words(thread));
+		only = only_text(stuck, thread);
+		return xasprintf("%s%s", kind_words(thread), only);
 	}
 }
 
@@ -331,6 +349,7 @@ static void json_report(struct json *json, const char *key, const struct report_
 		json_tids(json, NULL, stuck->cycles[i].tids, stuck->cycles[i].count);
 	json_end_array(json);
 	json_convoys(json, stuck);
+	report_stuck_go_json(json, report);
 	json_begin_array(json, "missing");
 	for (size_t i = 0; i < stuck->missing_count; i++) {
 		json_begin_object(json, NULL);
@@ -686,7 +705,10 @@ void report_stuck_cycles(FILE *out, const struct stuck *stuck)
 		fputs("  So it was when the recording ended; holdup stuck shows more.\n\n", out);
 }
 
-/* Where no cycle is known: of how many processes no thread can go on by what this machine does. Threads of one stand together. */
+/*
+ * Where no cycle is known: of how many processes no thread can go on by what this machine does. Threads of one stand
+ * together. Who waits for such a process has others that may go on.
+ */
 static size_t asleep_processes(const struct stuck *stuck, const struct stuck_thread **out_first)
 {
 	size_t count = 0;
@@ -695,7 +717,7 @@ static size_t asleep_processes(const struct stuck *stuck, const struct stuck_thr
 	for (size_t i = 0; i < stuck->count; i++) {
 		const struct stuck_thread *thread = &stuck->threads[i];
 
-		if (thread->root != STUCK_ROOT_INSIDE || thread->tgid == tgid)
+		if (thread->root != STUCK_ROOT_INSIDE || !thread->is_inside || thread->tgid == tgid)
 			continue;
 		tgid = thread->tgid;
 		if (!count++)
@@ -704,10 +726,13 @@ static size_t asleep_processes(const struct stuck *stuck, const struct stuck_thr
 	return count;
 }
 
-static char *headline(const struct stuck *stuck)
+static char *headline(const struct report_stuck *report)
 {
+	const struct stuck *stuck = report->stuck;
 	const struct stuck_thread *first = NULL;
-	size_t asleep = stuck->cycle_count ? 0 : asleep_processes(stuck, &first);
+	bool has_deadlock = stuck->cycle_count ||
+			    (report->goroutines && goroutines_deadlocks(report->goroutines) > 0);
+	size_t asleep = has_deadlock ? 0 : asleep_processes(stuck, &first);
 	AUTO_FREE char *name = asleep == 1 ? thread_name(stuck, first->tgid) : NULL;
 
 	if (asleep == 1)
@@ -716,19 +741,21 @@ static char *headline(const struct stuck *stuck)
 		return xasprintf("no deadlock found, but only a signal can wake each of %s "
 				 "processes",
 				 text_count(asleep).s);
-	return xstrdup(stuck->cycle_count ? "a deadlock" : "no deadlock found");
+	return xstrdup(has_deadlock ? "a deadlock" : "no deadlock found");
 }
 
 void report_stuck_text(FILE *out, const struct report_stuck *report)
 {
 	const struct stuck *stuck = report->stuck;
-	AUTO_FREE char *line = headline(stuck);
+	AUTO_FREE char *line = headline(report);
 
 	fprintf(out, "%s %s inspected in %s: %s\n", text_count(stuck->count).s,
 		stuck->count == 1 ? "thread" : "threads", text_duration(stuck->took_ns).s, line);
 	print_cycles(out, report);
+	report_stuck_go_deadlocks(out, report);
 	print_convoys(out, stuck);
 	print_threads(out, report);
+	report_stuck_go_rest(out, report);
 	for (size_t i = 0; i < stuck->missing_count; i++)
 		fprintf(out, "not known: %s: %s\n", stuck->missing[i].what, stuck->missing[i].why);
 }

@@ -8,6 +8,7 @@
 
 struct condition;
 struct condition_met;
+struct goroutines;
 struct stacks;
 struct stuck;
 struct stuck_thread;
@@ -18,6 +19,7 @@ struct report_stuck {
 	bool all;		     /* those that only idle, too */
 	bool whole;		     /* whole stacks, not only the place */
 	bool unfold;		     /* a line for each thread, also where they wait alike */
+	const struct goroutines *goroutines; /* of the Go programs among them; NULL = not read */
 };
 
 /* Deadlocks first, then lines behind one thread, who waits for others, the rest; idle ones last. */

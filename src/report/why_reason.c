@@ -51,19 +51,31 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_TAKER_GONE_FAMILY] =
 		"who took the lock is gone, and only it and its children have the file open beside the asker",
 	[WHY_REASON_GLIBC_OWNER] = "glibc keeps the owner of a lock there",
+	[WHY_REASON_TOLD_BEFORE] = "it was so when the same call was looked at before",
 	[WHY_REASON_PASSED_ON] =
 		"what had come last was sent on to it, and it has not answered since",
+	[WHY_REASON_QUEUE_FULL] = "its queue of connections was full until it accepted one",
+	[WHY_REASON_CHILD_SIGNAL] = "shells, and timeout, suspend themselves until a child ends",
+	[WHY_REASON_ALL_LEAD] = "all who could end the wait wait for the same one, or for work",
+	[WHY_REASON_EQUAL_PART] =
+		"any of %# children could end the wait; each is charged an equal part, which is not measured",
 	[WHY_REASON_SEEN] = "it %S",
 	[WHY_REASON_REPORTED] =
 		"%C() was called again each time, with only output written in between",
+	[WHY_REASON_NO_REQUEST] = "nothing came there meanwhile",
 	[WHY_REASON_GAVE_UP] = "it was killed as the limit of the wait had run out",
 	[WHY_REASON_LAUNCHED] = "the program runs in another thread",
+	[WHY_REASON_WORD_FOR_WORK] = "its longer waits there are",
+	[WHY_REASON_OUTERMOST] = "it waits in the outermost code of its thread",
+	[WHY_REASON_WORKER] = "this one alone of its workers and children is not idle",
+	[WHY_REASON_A_WORKER] = "it is one of %n workers that are not idle",
 	[WHY_REASON_PARKED] = "the scheduler in the program had nothing to run",
 	[WHY_REASON_SUCCEEDED] = "%C()%K%O %F until %X %B",
 	[WHY_REASON_CHANGED] = "%C()%K%O found nothing new until %X %B",
 	[WHY_REASON_CHANGED_MAPPED] =
 		"%C()%K%O found nothing new until it %D: it has that file mapped to write to",
 	[WHY_REASON_GONE] = "%C()%K%O found it until %X %B",
+	[WHY_REASON_ASKS_STILL] = "%C()%K%O %F up to the end",
 	[WHY_REASON_HAD_LOCK] = "%C()%K%O %F: %W had the lock",
 	[WHY_REASON_PROGRAM_GONE] = "'%O' found it until it ended",
 	[WHY_REASON_PROGRAM_FOUND] = "'%O' did not find it until it %B",
@@ -111,7 +123,7 @@ static void reason_put_failure(FILE *out, const struct why_reason *reason)
 	if (*reason_text(reason->name))
 		fprintf(out, "failed with %s", reason->name);
 	else
-		fputs(reason->found_alive ? "found it alive" : "found nothing", out);
+		fputs(reason->found_alive ? "found it there" : "found nothing", out);
 }
 
 static const char *reason_tcp(const struct why_reason *reason)

@@ -196,15 +196,23 @@ static uint64_t stuck_ns(const struct why *why)
 	return ns;
 }
 
-/* Of the time that it asked for: waits for something, with a limit that ran out. */
-static uint64_t timed_out_ns(const struct why *why)
+static bool is_timed_out(const struct why_root *root)
+{
+	return root->timed_out;
+}
+
+/*
+ * Of the time that it asked for, that of such roots: waits for something, with a limit that ran out; waits that a timer
+ * ended, of which no more is known.
+ */
+static uint64_t asked_ns(const struct why *why, bool (*is_it)(const struct why_root *root))
 {
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < why->root_count && !why->classes; i++) {
 		bool own = why->process || why->roots[i].who.tid == why->target.tid;
 
-		if (own && why->roots[i].timed_out && why->roots[i].class == WHY_ASKED)
+		if (own && is_it(&why->roots[i]) && why->roots[i].class == WHY_ASKED)
 			ns += why->roots[i].ns;
 	}
 	return ns;
@@ -253,15 +261,18 @@ static void print_stand_ins(const struct page *page)
 static void why_print_conclusion(const struct page *page)
 {
 	const struct why *why = page->why;
-	uint64_t stuck = stuck_ns(why), timed_out = timed_out_ns(why);
+	uint64_t stuck = stuck_ns(why), timed_out = asked_ns(why, is_timed_out);
+	uint64_t any_timer = asked_ns(why, why_words_is_any_timer);
 	const struct why_before *before = &why->before;
 	const struct plain plains[] = {
 		{ why->working_ns - before->working_ns, "working" },
 		{ why->interrupted_ns - before->interrupted_ns, "runnable without a CPU" },
 		{ why->held_up_ns - before->held_up_ns - stuck, "held up by others" },
 		{ stuck, "waiting in vain" },
-		{ why->asked_ns - before->asked_ns - timed_out, "sleeping on its own request" },
+		{ why->asked_ns - before->asked_ns - timed_out - any_timer,
+		  "sleeping on its own request" },
 		{ timed_out, "waiting until its own time-outs" },
+		{ any_timer, "waiting until its own timers" },
 		{ why->idle_ns - before->idle_ns, "idle, waiting for work" },
 		{ why->uncertain_ns - before->uncertain_ns,
 		  "uncertain, because events are missing" },

@@ -179,10 +179,18 @@ static void put_hardware(FILE *out, const struct why *why, const struct why_row 
 		fprintf(out, ", %s", object);
 }
 
+bool why_words_is_any_timer(const struct why_root *root)
+{
+	return root->kind == WHY_TIMER && !root->is_call && !root->timed_out && !root->why &&
+	       strcmp(root->what, "sleep") == 0;
+}
+
 /* A sleep, or the limit of a wait for something else. */
 static void put_timer(FILE *out, const struct why *why, const struct why_row *row)
 {
-	if (!row->sum.timed_out) {
+	bool is_any = why_words_is_any_timer(&row->sum);
+
+	if (!row->sum.timed_out && !is_any) {
 		put_doer(out, why, row, row->sum.why ? "sleeping" : "sleeping until a timer");
 		if (row->sum.why) {
 			AUTO_FREE char *reason = report_why_reason(row->sum.why);
@@ -192,24 +200,29 @@ static void put_timer(FILE *out, const struct why *why, const struct why_row *ro
 		return;
 	}
 	if (is_target_row(why, row)) {
-		fputs("waiting until its own time-out: ", out);
+		fprintf(out, "waiting until its own %s: ", is_any ? "timer" : "time-out");
 	} else {
 		why_words_put_who(out, row);
-		fprintf(out, " waiting until %s: ",
-			row->threads > 1 ? "their time-outs" : "its time-out");
+		fprintf(out, " waiting until %s %s%s: ", row->threads > 1 ? "their" : "its",
+			is_any ? "timer" : "time-out", row->threads > 1 ? "s" : "");
+	}
+	if (is_any) {
+		fputs("a sleep, or a time-out (its call was not recorded)", out);
+		return;
 	}
 	put_row_in(out, row);
 	if (row->sum.why) {
 		AUTO_FREE char *reason = report_why_reason(row->sum.why);
 
-		fprintf(out, "; as inferred, %s", reason);
+		fprintf(out,
+			row->sum.why->kind == WHY_REASON_NO_REQUEST ? "; %s" : "; as inferred, %s",
+			reason);
 	}
 }
 
 bool why_words_is_parked(const struct why_root *root)
 {
-	return root->why &&
-	       (root->why->kind == WHY_REASON_PARKED || root->why->kind == WHY_REASON_LAUNCHED);
+	return root->why && why_reason_is_idle(root->why->kind);
 }
 
 /* What it waited for did not come: said with what happened instead. */
@@ -222,11 +235,16 @@ static void put_stuck(FILE *out, const struct why *why, const struct why_row *ro
 		fputc(' ', out);
 	}
 	if (why_words_is_parked(&row->sum) || (row->sum.class == WHY_IDLE && !row->sum.why)) {
-		if (why_words_is_parked(&row->sum))
+		bool inferred = row->sum.why && (row->sum.why->kind == WHY_REASON_WORD_FOR_WORK ||
+						 row->sum.why->kind == WHY_REASON_OUTERMOST);
+
+		if (why_words_is_parked(&row->sum) && !inferred)
 			fprintf(out, "idle, as %s: ", reason);
 		else
 			fputs("idle, waiting for work: ", out);
 		put_row_in(out, row);
+		if (inferred)
+			fprintf(out, "; as inferred, %s", reason);
 		return;
 	}
 	fputs("waiting in ", out);
@@ -307,7 +325,8 @@ static void put_class(FILE *out, const struct why *why, const struct why_row *ro
 	else if (row->sum.class == WHY_ASKED && row->sum.timed_out && !is_target_row(why, row) &&
 		 !why_words_is_of_process(why, row))
 		fputs("; until its own time-out", out);
-	else if (row->sum.class == WHY_ASKED && !row->sum.timed_out)
+	else if (row->sum.class == WHY_ASKED && !row->sum.timed_out &&
+		 !why_words_is_any_timer(&row->sum))
 		fputs("; by its own request", out);
 	else if (row->sum.kind == WHY_TIMER && row->sum.class == WHY_HELD_UP &&
 		 why_words_is_of_process(why, row))
@@ -332,7 +351,7 @@ static void why_words_put_polls(FILE *out, const struct why_polls *polls)
 	if (*polls->error)
 		fprintf(out, "failed: %s", polls->error);
 	else
-		fputs(polls->found_alive ? "found it alive" : "found nothing", out);
+		fputs(polls->found_alive ? "found it there" : "found nothing", out);
 }
 
 /* What it said of itself at known points of its program; of a part of the time, how much. */
@@ -748,7 +767,7 @@ char *words_wait(const struct why_wait *wait)
 	else if (wait->inferred)
 		put_answerer(words.out, wait);
 	else if (wait->class == WHY_ASKED)
-		fputs("; by its own request", words.out);
+		fputs(wait->in_call ? "; by its own request" : "; until its own timer", words.out);
 	else if (wait->class == WHY_IDLE)
 		fputs("; idle, waiting for work", words.out);
 	return words_end(&words);

@@ -164,6 +164,24 @@ static uint32_t thread_with_lock(struct state *state, const struct thread *threa
 	return leader && leader->process == process ? leader->slot : SLOT_NONE;
 }
 
+/* The call was broken off in its sleep, and that was written before it was told who had the lock. */
+static void lock_was_awaited(const struct thread *thread)
+{
+	struct wait *wait;
+
+	if (thread->in_call || thread->held == SLOT_NONE ||
+	    thread->wait < thread->call_first_wait || thread->wait < thread->tl->wait_base ||
+	    thread->wait >= thread->tl->wait_count)
+		return;
+	wait = tl_wait(thread->tl, thread->wait);
+	if (!wait->woken_ns || !wait->waker.signal || wait->origin.slot != SLOT_NONE)
+		return;
+	wait->flags |= WAIT_EXPECTS;
+	wait->origin = (struct actor){ .slot = thread->held,
+				       .kind = ACTOR_THREAD,
+				       .name = thread->held_by };
+}
+
 /*
  * flock() tells who took it, who may have ended since and left it to another one; a lock of an open
  * file tells nobody. Then it is inferred who has it.
@@ -186,6 +204,7 @@ static void lock_is_held(struct state *state, struct thread *thread, const struc
 		thread->held = thread_with_lock(state, thread, process);
 	thread->left = names_add(&state->tl->names, name->name ? name->name : "", 4096);
 	thread->left_held = thread->held;
+	lock_was_awaited(thread);
 }
 
 /* The call has ended, and its end was written before it was told what it was about. */

@@ -5,7 +5,7 @@
  *	loopback TCP        who has "tcp B->A", for "tcp A->B"
  *	loopback UDP        who is connected back, or else who is bound there, "udp B", for "udp A->B"
  *	a pair of sockets   who has the other one, by the call that made both, or by their numbers
- *	a unix socket       who connected or accepted
+ *	a unix socket       who connected or accepted; or who got it by fork from who listened
  *	an eventfd          who has the same one, by fork
  *	a terminal          who has "/dev/ptmx of /dev/pts/N", for "/dev/pts/N", and the other way round
  *	a message queue     who has it open, too
@@ -20,7 +20,8 @@
 
 #include "base/mem.h"
 
-#define MASTER_OF "/dev/ptmx of "
+#define MASTER_OF   "/dev/ptmx of "
+#define GENERATIONS 3 /* from who serves a connection up to who listened */
 
 struct end {
 	uint32_t name;
@@ -186,6 +187,62 @@ static uint32_t other_name(struct state *state, const struct object *object)
 	return text ? names_add(&state->tl->names, text, 4096) : 0;
 }
 
+static bool has_object(const struct state *state, const struct process *process, const char *name)
+{
+	for (size_t i = 0; i < process->fds.cap; i++) {
+		const struct object *object =
+			process->fds.used[i] ? fds_object(state, process->fds.slots[i].value)
+					     : NULL;
+
+		if (object && strcmp(names_text(&state->tl->names, object->name), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Its number is that of who listened, which has forked since: of the accepted one's process the parent, or its parent. */
+static const struct process *client_of_parent(struct state *state, const struct process *own,
+					      const char *name)
+{
+	const char *peer = strstr(name, " peer ");
+	const struct process *client = process_find(state, peer_pid(name));
+	const struct thread *up = state_living(state, own->tgid);
+
+	for (int i = 0; client && peer && up && i < GENERATIONS; i++) {
+		AUTO_FREE char *text = NULL;
+
+		up = up->tl->parent < state->tl->thread_count ? state->threads[up->tl->parent]
+							      : NULL;
+		if (!up)
+			break;
+		text = xasprintf("%.*s peer %d", (int)(peer - name), name, up->tl->tgid);
+		if (has_object(state, client, text))
+			return client;
+	}
+	return NULL;
+}
+
+/* Each connection to one path has the same name at its clients: that of who listens there, and no end of one another's. */
+static void find_forked(struct ends *ends, const struct process *own, const char *name,
+			struct others *out)
+{
+	const char *peer = strstr(name, " peer ");
+	AUTO_FREE char *text = xasprintf("%.*s peer %d", (int)(peer - name), name, own->tgid);
+	uint32_t id = names_add(&ends->state->tl->names, text, 4096);
+	const struct process *client;
+
+	for (const struct end *at = first_named(ends, id);
+	     at && at < ends->all + ends->count && at->name == id; at++) {
+		if (at->process != own)
+			add_other(out, at->process);
+	}
+	client = out->count ? NULL : client_of_parent(ends->state, own, name);
+	if (client)
+		add_other(out, client);
+	else
+		out->name = id;
+}
+
 /* A socket of a path: who made the other end, or else, without a path, nobody is known. */
 static bool find_peer(struct ends *ends, const struct process *own, const char *name,
 		      struct others *out)
@@ -194,7 +251,13 @@ static bool find_peer(struct ends *ends, const struct process *own, const char *
 
 	if (peer)
 		add_other(out, peer);
-	return peer || (strncmp(name, "unix /", 6) != 0 && strncmp(name, "unix @", 6) != 0);
+	else if (strncmp(name, "unix /", 6) != 0 && strncmp(name, "unix @", 6) != 0)
+		return true;
+	else if (peer_pid(name) > 0 && peer_pid(name) != own->tgid)
+		find_forked(ends, own, name, out);
+	else
+		return false;
+	return true;
 }
 
 static void find_listeners(struct ends *ends, const struct process *own, const char *name,

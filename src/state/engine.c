@@ -41,6 +41,7 @@ struct thread *state_thread_new(struct state *state, int32_t tid, uint64_t birth
 	thread->sched = SCHED_UNKNOWN;
 	thread->idle = tid == 0;
 	thread->call_nr = -1;
+	thread->again = (struct again){ .nr = -1, .held = SLOT_NONE };
 	thread->asked_fd = -1;
 	thread->told_owner = SLOT_NONE;
 	thread->held = thread->child_held = thread->left_held = SLOT_NONE;

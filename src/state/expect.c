@@ -11,12 +11,13 @@
  *	a descriptor        who has the other end: see ends.c; of poll and epoll where all ends are of one
  *	a connection        who listens there; that is told when its time was up, too
  *	a file lock         the process that has it, as the recorder saw
- *	a child             the one that was asked for, or that a vfork() made
+ *	a child             the one that was asked for, or that a vfork() made; of any child all of them
+ *	a signal            a shell that waits for its jobs: their end
  *	System V            who used that queue or semaphore last
  *	what else           who could end it as the recorder saw when it looked at the thread, see seen.c
  *
  * It is told only where one process alone comes into question; else who those are, beside what was
- * waited for. Of a process of several threads it is the one that woke the thread before, or, as
+ * waited for, and as a group (WAIT_GROUP) for whoever can follow each of them. Of a process of several threads it is the one that woke the thread before, or, as
  * inferred, the only one that used its end lately.
  */
 #include "state/ends.h"
@@ -46,9 +47,38 @@
 struct awaited {
 	uint32_t slot;	      /* SLOT_NONE = not known */
 	const char *inferred; /* from what; NULL = it is known */
+	uint32_t group;	      /* name id: any of those, see WAIT_GROUP; 0 = no such */
 };
 
 static const struct awaited nobody = { .slot = SLOT_NONE };
+
+/* The slots of a group, while they are gathered. */
+struct group {
+	uint32_t slots[GROUP_MAX];
+	uint32_t count; /* there are so many; the first GROUP_MAX are above */
+};
+
+static void group_add(struct group *group, uint32_t slot)
+{
+	if (group->count < GROUP_MAX)
+		group->slots[group->count] = slot;
+	group->count++;
+}
+
+/* 0 where there are less than two, or more than are kept. */
+static uint32_t group_name(struct state *state, const struct group *group, const char *what)
+{
+	char text[GROUP_MAX * 11 + sizeof(BY_CHILDREN)];
+	size_t len = strlen(what);
+
+	if (group->count < 2 || group->count > GROUP_MAX)
+		return 0;
+	memcpy(text, what, len + 1);
+	for (uint32_t i = 0; i < group->count; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, i ? " %u" : "%u",
+					group->slots[i]);
+	return names_add(&state->tl->names, text, sizeof(text));
+}
 
 /* ----------------------------------------------------------------- which thread */
 
@@ -138,21 +168,125 @@ static void name_others(struct state *state, struct wait *wait, const struct oth
 	wait->object = names_add(&state->tl->names, text, 4096);
 }
 
+/* All of them, where it is known of each which thread of it that would be. */
+static uint32_t group_of(struct state *state, const struct thread *thread,
+			 const struct others *others, const char *what)
+{
+	struct group group = { .count = 0 };
+
+	for (uint32_t i = 0; i < others->count && others->count <= OTHERS_MAX; i++) {
+		const struct process *process = others->process[i];
+		uint32_t slot = expect_thread(state, thread, process);
+
+		/* The waiter stands for the others of its own process. */
+		if (slot == SLOT_NONE && process == thread->process)
+			slot = thread->slot;
+		if (slot == SLOT_NONE)
+			return 0;
+		group_add(&group, slot);
+	}
+	return group_name(state, &group, what);
+}
+
+/* ----------------------------------------------------------------- who waits for whom */
+
+static bool is_child(const struct thread *thread, const struct thread *of)
+{
+	return thread->tl->parent == of->slot && thread->tl->tid == thread->tl->tgid &&
+	       thread->sched != SCHED_DEAD && thread->process != of->process;
+}
+
+/* The process that a wait4() or waitid() is about; 0 = any child, -1 = some of them. */
+static int32_t child_asked_for(const struct state *state, const struct thread *thread)
+{
+	const uint64_t *args = thread->call_args;
+	const struct object *object;
+
+	if (call_of(state, thread)->arg == 0)
+		return (int32_t)args[0] > 0 ? (int32_t)args[0] : (int32_t)args[0] == -1 ? 0 : -1;
+	if (args[0] == WAIT_FOR_PID)
+		return (int32_t)args[1];
+	if (args[0] != WAIT_FOR_PIDFD)
+		return args[0] == 0 ? 0 : -1;
+	object = fds_find(state, thread, (int32_t)args[1]);
+	if (!object || strncmp(names_text(&state->tl->names, object->name), "pidfd ", 6) != 0)
+		return -1;
+	return (int32_t)strtol(names_text(&state->tl->names, object->name) + 6, NULL, 10);
+}
+
+/* Is the wait in the call that the thread is known to be in? */
+static bool is_in_call(const struct thread *thread, const struct wait *wait)
+{
+	return word_kind(wait->in) == WORD_SYSCALL && thread->call_nr >= 0 &&
+	       (word_call(wait->in) & 0xffff) == ((uint32_t)thread->call_nr & 0xffff);
+}
+
+static bool is_among(const struct others *others, const struct process *process)
+{
+	for (uint32_t i = 0; i < others->count && i < OTHERS_MAX; i++) {
+		if (others->process[i] == process)
+			return true;
+	}
+	return false;
+}
+
+/* Does it wait for one of the others to end before it goes on: as a shell for what it runs? */
+static bool waits_for_one(struct state *state, const struct process *process,
+			  const struct others *others)
+{
+	const struct thread *thread = state_living(state, process->tgid);
+	int32_t pid;
+	bool any = false;
+
+	if (!thread || thread->process != process || process->refs != 1 ||
+	    thread->sched != SCHED_BLOCKED || thread->wait < thread->tl->wait_base ||
+	    thread->wait >= thread->tl->wait_count ||
+	    !is_in_call(thread, tl_wait(thread->tl, thread->wait)) ||
+	    call_of(state, thread)->kind != CALL_WAIT)
+		return false;
+	pid = child_asked_for(state, thread);
+	for (uint32_t i = 0; pid >= 0 && i < state->tl->thread_count; i++) {
+		const struct thread *child = state->threads[i];
+
+		if (!is_child(child, thread) || (pid > 0 && child->tl->tid != pid))
+			continue;
+		if (!is_among(others, child->process))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/* Without those that one of them holds up: that one has to come first. */
+static struct others without_waiting(struct state *state, const struct others *others)
+{
+	struct others left = { .name = others->name };
+
+	for (uint32_t i = 0; i < others->count && others->count <= OTHERS_MAX; i++) {
+		if (!waits_for_one(state, others->process[i], others))
+			left.process[left.count++] = others->process[i];
+	}
+	return left.count ? left : *others;
+}
+
 /* Who of 'others' it is, by the name of what they have. Where that is not known, they are named. */
 static struct awaited one_of(struct state *state, const struct thread *thread, struct wait *wait,
 			     const struct others *others, const char *what)
 {
+	const struct others left = without_waiting(state, others);
 	struct awaited result = nobody;
 
-	if (others->count == 1) {
-		result.slot = expect_thread(state, thread, others->process[0]);
-		if (result.slot == SLOT_NONE && others->name) {
-			result.slot = used_only_by(state, others->process[0], others->name);
+	if (left.count == 1) {
+		result.slot = expect_thread(state, thread, left.process[0]);
+		if (result.slot == SLOT_NONE && left.name) {
+			result.slot = used_only_by(state, left.process[0], left.name);
 			result.inferred = BY_OWN_END_LATELY;
 		}
 	}
-	if (result.slot == SLOT_NONE && others->count)
+	if (result.slot == SLOT_NONE && others->count) {
 		name_others(state, wait, others, what);
+		result.group = group_of(state, thread, others, BY_ENDS);
+	}
 	return result;
 }
 
@@ -184,10 +318,25 @@ static uint32_t owner_in_word(struct state *state, const struct thread *thread)
 	return owner && owner != thread && owner->process ? owner->slot : SLOT_NONE;
 }
 
+/* Who had the lock that it asks for again. */
+static struct awaited told_before(const struct state *state, const struct thread *thread)
+{
+	const struct again *again = &thread->again;
+
+	if (call_of(state, thread)->kind != CALL_FUTEX || again->nr != thread->call_nr ||
+	    again->held == SLOT_NONE)
+		return nobody;
+	return (struct awaited){ again->held,
+				 again->held_by ? names_text(&state->tl->names, again->held_by)
+						: BY_TOLD_BEFORE };
+}
+
 /* What the recorder told of what the call under way asks for. */
 static struct awaited told_holder(const struct state *state, const struct thread *thread)
 {
-	if (thread->held_ns != thread->call_ns || thread->held == SLOT_NONE)
+	if (thread->held_ns != thread->call_ns)
+		return told_before(state, thread);
+	if (thread->held == SLOT_NONE)
 		return nobody;
 	return (struct awaited){ thread->held,
 				 thread->held_by ? names_text(&state->tl->names, thread->held_by)
@@ -214,64 +363,80 @@ static struct awaited of_futex(struct state *state, const struct thread *thread)
 
 /* ----------------------------------------------------------------------- children */
 
-static bool is_child(const struct thread *thread, const struct thread *of)
+static void children_of(const struct state *state, const struct thread *thread, struct group *out)
 {
-	return thread->tl->parent == of->slot && thread->tl->tid == thread->tl->tgid &&
-	       thread->sched != SCHED_DEAD && thread->process != of->process;
+	*out = (struct group){ .count = 0 };
+	for (uint32_t i = 0; i < state->tl->thread_count; i++) {
+		if (is_child(state->threads[i], thread))
+			group_add(out, i);
+	}
 }
 
-/* All that it may be that it waits for. */
-static void name_children(struct state *state, const struct thread *thread, struct wait *wait)
+/* All that it may be that it waits for. Returns the group of them. */
+static uint32_t name_children(struct state *state, const struct thread *thread, struct wait *wait)
 {
 	char *text = xstrdup("any of:"), *longer;
-	uint32_t count = 0;
+	struct group group;
 
-	for (uint32_t i = 0; i < state->tl->thread_count; i++) {
-		const struct thread *child = state->threads[i];
+	children_of(state, thread, &group);
+	for (uint32_t i = 0; i < group.count && i < CHILDREN_MAX; i++) {
+		const struct thread *child = state->threads[group.slots[i]];
 
-		if (!is_child(child, thread) || count++ >= CHILDREN_MAX)
-			continue;
-		longer = xasprintf("%s%s child %.16s[%d]", text, count > 1 ? "," : "",
+		longer = xasprintf("%s%s child %.16s[%d]", text, i ? "," : "",
 				   names_text(&state->tl->names, child->tl->comm), child->tl->tid);
 		free(text);
 		text = longer;
 	}
-	if (count > CHILDREN_MAX) {
-		longer = xasprintf("%s and %u more", text, count - CHILDREN_MAX);
+	if (group.count > CHILDREN_MAX) {
+		longer = xasprintf("%s and %u more", text, group.count - CHILDREN_MAX);
 		free(text);
 		text = longer;
 	}
-	if (count > 1)
+	if (group.count > 1)
 		wait->object = names_add(&state->tl->names, text, 4096);
 	free(text);
+	return group_name(state, &group, BY_CHILDREN);
 }
 
-/* The process that a wait4() or waitid() is about; 0 = any child, -1 = some of them. */
-static int32_t child_asked_for(const struct state *state, const struct thread *thread)
+/* Shells, and what runs one program: they suspend themselves until SIGCHLD comes, and for nothing else. */
+static bool suspends_for_children(const struct state *state, const struct thread *thread)
 {
-	const uint64_t *args = thread->call_args;
-	const struct object *object;
+	static const char *const comms[] = { "sh", "dash", "ash", "busybox", "timeout" };
+	const char *comm = names_text(&state->tl->names, thread->tl->comm);
 
-	if (call_of(state, thread)->arg == 0)
-		return (int32_t)args[0] > 0 ? (int32_t)args[0] : (int32_t)args[0] == -1 ? 0 : -1;
-	if (args[0] == WAIT_FOR_PID)
-		return (int32_t)args[1];
-	if (args[0] != WAIT_FOR_PIDFD)
-		return args[0] == 0 ? 0 : -1;
-	object = fds_find(state, thread, (int32_t)args[1]);
-	if (!object || strncmp(names_text(&state->tl->names, object->name), "pidfd ", 6) != 0)
-		return -1;
-	return (int32_t)strtol(names_text(&state->tl->names, object->name) + 6, NULL, 10);
+	if (strcmp(call_of(state, thread)->name, "rt_sigsuspend") != 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(comms); i++) {
+		if (strcmp(comm, comms[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static struct awaited of_signal(struct state *state, const struct thread *thread, struct wait *wait)
+{
+	struct awaited result = { .slot = SLOT_NONE, .inferred = BY_CHILD_SIGNAL };
+	struct group group;
+
+	if (!suspends_for_children(state, thread))
+		return nobody;
+	children_of(state, thread, &group);
+	if (group.count == 1)
+		result.slot = group.slots[0];
+	else if (group.count)
+		result.group = name_children(state, thread, wait);
+	return result;
 }
 
 static struct awaited of_child(struct state *state, const struct thread *thread, struct wait *wait)
 {
 	int32_t pid = child_asked_for(state, thread);
 	const struct thread *child = pid > 0 ? state_living(state, pid) : NULL;
+	struct awaited result = { .slot = child ? child->slot : SLOT_NONE };
 
 	if (pid == 0)
-		name_children(state, thread, wait);
-	return child ? (struct awaited){ .slot = child->slot } : nobody;
+		result.group = name_children(state, thread, wait);
+	return result;
 }
 
 /* Until what vfork() made runs a program or ends. */
@@ -393,17 +558,12 @@ static struct awaited of_passed(struct ends *ends, const struct thread *thread, 
 }
 
 /* Where all that it watches ends at one process, but for what is its own, that is awaited, whichever of them comes. */
-static struct awaited of_many(struct ends *ends, const struct thread *thread, struct wait *wait)
+static struct awaited of_all(struct ends *ends, const struct thread *thread, struct wait *wait,
+			     const int32_t *fds, size_t count, const char *what)
 {
 	struct state *state = ends->state;
-	int32_t fds[WATCHED_MAX];
-	size_t count = polled_watched(state, thread, fds, WATCHED_MAX);
 	struct others others, only = { 0 };
 
-	if (wait->fd >= 0)
-		return of_fd(ends, thread, wait);
-	if (thread->passed_fd)
-		return of_passed(ends, thread, wait);
 	for (size_t i = 0; i < count; i++) {
 		const struct object *object = fds_find(state, thread, fds[i]);
 
@@ -416,7 +576,35 @@ static struct awaited of_many(struct ends *ends, const struct thread *thread, st
 			return nobody;
 		only = others;
 	}
-	return only.count ? one_of(state, thread, wait, &only, "other ends") : nobody;
+	return only.count ? one_of(state, thread, wait, &only, what) : nobody;
+}
+
+/* It was told of the same call before, that it makes again. */
+static struct awaited of_watched_before(struct ends *ends, const struct thread *thread,
+					struct wait *wait, const int32_t *fds, size_t count)
+{
+	struct awaited awaited =
+		of_all(ends, thread, wait, fds, count, "other ends, as seen before");
+
+	if (awaited.slot != SLOT_NONE && !awaited.inferred)
+		awaited.inferred = BY_TOLD_BEFORE;
+	return awaited;
+}
+
+static struct awaited of_many(struct ends *ends, const struct thread *thread, struct wait *wait)
+{
+	int32_t fds[WATCHED_MAX];
+	size_t count;
+
+	if (wait->fd >= 0)
+		return of_fd(ends, thread, wait);
+	count = polled_watched_before(thread, fds, WATCHED_MAX);
+	if (thread->passed_fd && count != 1)
+		return of_passed(ends, thread, wait);
+	if (count)
+		return of_watched_before(ends, thread, wait, fds, count);
+	count = polled_watched(ends->state, thread, fds, WATCHED_MAX);
+	return of_all(ends, thread, wait, fds, count, "other ends");
 }
 
 /* ----------------------------------------------------------------------- System V */
@@ -431,13 +619,6 @@ static struct awaited of_ipc(const struct state *state, const struct thread *thr
 
 /* --------------------------------------------------------------------------------- */
 
-/* Is the wait in the call that the thread is known to be in? */
-static bool is_in_call(const struct thread *thread, const struct wait *wait)
-{
-	return word_kind(wait->in) == WORD_SYSCALL && thread->call_nr >= 0 &&
-	       (word_call(wait->in) & 0xffff) == ((uint32_t)thread->call_nr & 0xffff);
-}
-
 static struct awaited of_call(struct ends *ends, const struct thread *thread, struct wait *wait)
 {
 	struct state *state = ends->state;
@@ -450,6 +631,8 @@ static struct awaited of_call(struct ends *ends, const struct thread *thread, st
 		return told_holder(state, thread);
 	case CALL_WAIT:
 		return of_child(state, thread, wait);
+	case CALL_SIGNAL:
+		return of_signal(state, thread, wait);
 	case CALL_FORK:
 		return of_fork(state, thread, wait);
 	case CALL_OPEN:
@@ -489,6 +672,15 @@ static void add_seen(struct state *state, struct others *others, const struct fa
 	others->count++;
 }
 
+static bool all_are_children(const struct fact_wait *seen, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(seen[i].how, "child") != 0)
+			return false;
+	}
+	return true;
+}
+
 /* The one thread or process that could end it; those of several are named. */
 static struct awaited of_seen(struct state *state, const struct thread *thread, struct wait *wait,
 			      const struct fact_wait *seen, size_t count)
@@ -508,6 +700,8 @@ static struct awaited of_seen(struct state *state, const struct thread *thread, 
 	}
 	if (others.count)
 		awaited = one_of(state, thread, wait, &others, "could end it");
+	if (awaited.group && all_are_children(seen, count))
+		awaited.group = group_of(state, thread, &others, BY_CHILDREN);
 	if (awaited.slot != SLOT_NONE)
 		awaited.inferred = seen_by(state, seen);
 	if (awaited.slot != SLOT_NONE && seen_has_lock(seen))
@@ -522,6 +716,7 @@ static struct awaited of_call_or_seen(struct ends *ends, const struct thread *th
 	struct state *state = ends->state;
 	uint32_t object = wait->object, named;
 	struct awaited awaited = of_call(ends, thread, wait);
+	uint32_t group = awaited.group;
 	const struct fact_wait *seen;
 	size_t count;
 
@@ -533,7 +728,21 @@ static struct awaited of_call_or_seen(struct ends *ends, const struct thread *th
 		awaited = of_seen(state, thread, wait, seen, count);
 	if (named != object)
 		wait->object = named;
+	if (group)
+		awaited.group = group;
 	return awaited;
+}
+
+/* Its tracer was not seen to stop it: it was seen as it looked. */
+static void expect_tracer(struct state *state, const struct thread *thread, struct wait *wait)
+{
+	const struct fact_wait *seen = seen_tracer(state, thread, wait);
+	const struct thread *who = seen ? state_living(state, seen->who) : NULL;
+
+	if (!who || !who->process || who == thread)
+		return;
+	wait->flags |= WAIT_EXPECTS;
+	wait->origin = (struct actor){ .slot = who->slot, .kind = ACTOR_THREAD };
 }
 
 static void expect(struct ends *ends, struct thread *thread, struct wait *wait)
@@ -541,6 +750,8 @@ static void expect(struct ends *ends, struct thread *thread, struct wait *wait)
 	const struct state *state = ends->state;
 	struct awaited awaited;
 
+	if (wait->flags & WAIT_STOPPED && !(wait->flags & WAIT_EXPECTS) && !wait->woken_ns)
+		expect_tracer(ends->state, thread, wait);
 	/* Had it not let go of it in the meantime, and another one taken it, that would have been told. */
 	if (wait->flags & WAIT_OWNED) {
 		wait->flags |= WAIT_EXPECTS;
@@ -550,6 +761,12 @@ static void expect(struct ends *ends, struct thread *thread, struct wait *wait)
 	    wait->origin.slot != SLOT_NONE || wait->origin.time_ns)
 		return;
 	awaited = of_call_or_seen(ends, thread, wait);
+	if (awaited.slot == SLOT_NONE && awaited.group && !(wait->flags & WAIT_SERVER)) {
+		wait->flags |= WAIT_GROUP;
+		wait->origin = (struct actor){ .slot = SLOT_NONE,
+					       .kind = ACTOR_THREAD,
+					       .name = awaited.group };
+	}
 	/* Only a lock is waited for by who has it. */
 	if (awaited.slot == SLOT_NONE ||
 	    (awaited.slot == thread->slot && call_of(state, thread)->kind != CALL_FUTEX))
@@ -640,6 +857,8 @@ void expect_asked_again(struct state *state, const struct thread *thread, struct
 	if (!is_answered_late(state, wait) || !is_unconnected(state, thread, wait))
 		return;
 	listeners_of(&ends, thread, wait, &others);
+	if (others.count == 1)
+		wait->origin.slot = expect_thread(state, thread, others.process[0]);
 	if (others.count)
 		name_others(state, wait, &others,
 			    "not answered at first; inferred: the queue of connections was full; "

@@ -405,6 +405,8 @@ static void on_timer_start(struct state *state, struct cpu *cpu, const struct ev
 
 /* --------------------------------------------------------------------- disks */
 
+/* From a request of the disk below to that of the one on top. */
+#define DONE_NS	   50000u
 #define LAST_FLUSH ((UINT64_C(1) << 40) - 2) /* no device has such a sector */
 
 static uint64_t request_key(const struct event *ev)
@@ -476,9 +478,25 @@ static void take_issuer(struct state *state, const struct event *ev, struct acto
 		*pending_place(&state->requests, flush) = *out;
 }
 
+/*
+ * A disk that another one stands behind is done with its request as that one is: right behind it, on the same CPU. So
+ * what held that one back did for both.
+ */
+static void limit_from_below(struct cpu *cpu, const struct actor *issuer, const struct actor *below)
+{
+	if (cpu->disk_limit || !cpu->disk_server || !below->name ||
+	    below->time_ns < issuer->time_ns)
+		return;
+	cpu->disk_limit = below->name;
+	cpu->disk_ns = below->time_ns;
+}
+
 static void on_block_complete(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct actor issuer = { .slot = SLOT_NONE };
+	struct actor below = { .time_ns = cpu->disk_ns,
+			       .name = ev->time_ns - cpu->disk_done_ns < DONE_NS ? cpu->disk_limit
+										 : 0 };
 	uint32_t dev = served_top(state, ev);
 
 	take_issuer(state, ev, &issuer);
@@ -488,7 +506,9 @@ static void on_block_complete(struct state *state, struct cpu *cpu, const struct
 	cpu->disk_flushed = !ev->block.sectors;
 	served_completed(state, cpu, ev);
 	served_disk_done(state, cpu, ev);
+	cpu->disk_done_ns = ev->time_ns;
 	cpu->disk_limit = throttle_of_request(state, &issuer);
+	limit_from_below(cpu, &issuer, &below);
 }
 
 static void on_block_remap(struct state *state, struct cpu *cpu, const struct event *ev)
@@ -511,6 +531,21 @@ static bool sent_by_timer(const struct cpu *cpu, struct actor *actor)
 		return false;
 	actor->kind = ACTOR_TIMER;
 	actor->slot = SLOT_NONE;
+	return true;
+}
+
+/*
+ * What goes out as a packet comes in is its doing: the acknowledgement, and what the peer had held back until that
+ * came. So whoever sent that packet sent this one.
+ */
+static bool sent_by_packet(const struct cpu *cpu, struct actor *actor)
+{
+	if (actor->kind != ACTOR_NETWORK || !cpu->packet_dev || cpu->packet_slot == SLOT_NONE)
+		return false;
+	*actor = (struct actor){ .time_ns = cpu->packet_ns,
+				 .slot = cpu->packet_slot,
+				 .name = cpu->packet_dev,
+				 .kind = ACTOR_THREAD };
 	return true;
 }
 
@@ -547,13 +582,13 @@ static void on_packet_sent(struct state *state, struct cpu *cpu, const struct ev
 		return;
 	}
 	actor_now(state, cpu, ev, &other); /* may show that interrupts are not recorded */
-	if (sent_by_timer(cpu, &other)) {
+	if (sent_by_timer(cpu, &other) || sent_by_packet(cpu, &other)) {
 		*pending_place(&state->packets, ev->net.skb) = other;
 		return;
 	}
 	/* An address is used again; netif_rx in a softirq keeps the sender of veth chains. */
 	if (ev->type == EV_NET_QUEUE && cpu->packet_slot == SLOT_NONE)
-		(void)pending_take(&state->packets, ev->net.skb, &other);
+		queue_handed_by_none(state, ev);
 }
 
 static void on_packet_received(struct state *state, struct cpu *cpu, const struct event *ev)

@@ -19,6 +19,7 @@
 #define EPOLL_LOOK \
 	256 /* a server with more clients: looking at each at every wait would cost too much */
 #define SEEN_NS	   300000000u /* the recorder looks at those that sleep, each 250 ms */
+#define SETS_DEEP  3	      /* within each other */
 #define NAMED_MAX  6
 #define TEXT_BYTES 512
 
@@ -87,12 +88,27 @@ static int by_fd(const void *a, const void *b)
 	return (x->fd > y->fd) - (x->fd < y->fd);
 }
 
-/* What the set of descriptor 'set' watches, listening sockets first; at most EPOLL_LOOK. */
-static size_t members_of(const struct state *state, const struct process *process, int32_t set,
-			 struct member *out_members)
+/* Whether all that it watches is known: it was made before our eyes, or the dump has the sets. */
+static bool is_whole(const struct process *process, int32_t set)
 {
-	size_t count = 0;
+	const uint64_t *found = map_find(&process->fds, (uint32_t)set);
+	struct slot_fd slot;
 
+	if (!found || process->epoll.count > EPOLL_LOOK)
+		return false;
+	slot = slot_fd_of(*found);
+	return !(slot.marks & (FD_UNSEEN | FD_PARTLY));
+}
+
+static bool is_set(const struct state *state, const struct object *object)
+{
+	return object && strcmp(names_text(&state->tl->names, object->name), "epoll") == 0;
+}
+
+/* Sets within it stand for what they watch. Returns how many there are. */
+static size_t add_members(const struct state *state, const struct process *process, int32_t set,
+			  struct member *out_members, size_t count, uint32_t depth)
+{
 	for (size_t i = 0; i < process->epoll.cap && count < EPOLL_LOOK; i++) {
 		int32_t target = (int32_t)(uint32_t)process->epoll.slots[i].key;
 		const uint64_t *slot;
@@ -102,8 +118,20 @@ static size_t members_of(const struct state *state, const struct process *proces
 		    !polled_has(process, set, target))
 			continue;
 		slot = map_find(&process->fds, (uint32_t)target);
-		out_members[count++] = (struct member){ target, fds_object(state, *slot) };
+		if (depth && is_set(state, fds_object(state, *slot)) && is_whole(process, target))
+			count = add_members(state, process, target, out_members, count, depth - 1);
+		else
+			out_members[count++] = (struct member){ target, fds_object(state, *slot) };
 	}
+	return count;
+}
+
+/* What the set of descriptor 'set' watches, listening sockets first; at most EPOLL_LOOK. */
+static size_t members_of(const struct state *state, const struct process *process, int32_t set,
+			 struct member *out_members)
+{
+	size_t count = add_members(state, process, set, out_members, 0, SETS_DEEP);
+
 	if (count)
 		qsort(out_members, count, sizeof(*out_members), by_fd);
 	return count;
@@ -134,18 +162,6 @@ static uint32_t name_members(struct state *state, const struct member *members, 
 		(void)snprintf(text + used, TEXT_BYTES - used, " and %s%zu more",
 			       whole ? "" : "at least ", count - NAMED_MAX);
 	return names_add(&state->tl->names, text, sizeof(text));
-}
-
-/* Whether all that it watches is known: it was made before our eyes, or the dump has the sets. */
-static bool is_whole(const struct process *process, int32_t set)
-{
-	const uint64_t *found = map_find(&process->fds, (uint32_t)set);
-	struct slot_fd slot;
-
-	if (!found || process->epoll.count > EPOLL_LOOK)
-		return false;
-	slot = slot_fd_of(*found);
-	return !(slot.marks & (FD_UNSEEN | FD_PARTLY));
 }
 
 /* 'whole': it watches nothing else. */
@@ -197,6 +213,12 @@ static const struct polled_set *set_of(struct state *state, struct process *proc
 
 /* -------------------------------------------------------------------- waits */
 
+/* Whether the recorder told all that the call watches: it tells POLL_TOLD at most, and once told half of that. */
+static bool is_told_whole(const struct thread *thread)
+{
+	return thread->poll_count < POLL_TOLD && thread->poll_count != POLL_TOLD / 2;
+}
+
 /* What the recorder told that the call watches is what it waits for. */
 static void tell_told(struct state *state, struct thread *thread, struct wait *wait)
 {
@@ -206,11 +228,11 @@ static void tell_told(struct state *state, struct thread *thread, struct wait *w
 	for (size_t i = 0; i < thread->poll_count; i++)
 		members[i] = (struct member){ thread->poll_fds[i],
 					      fds_find(state, thread, thread->poll_fds[i]) };
-	set = judge(state, members, thread->poll_count, thread->poll_count < POLL_TOLD);
+	set = judge(state, members, thread->poll_count, is_told_whole(thread));
 	wait->fd = set.fd;
 	wait->object = set.name;
 	/* Where there is room for no more, there may be more. */
-	if (thread->poll_count < POLL_TOLD && set.serves)
+	if (is_told_whole(thread) && set.serves)
 		wait->flags |= WAIT_SERVER;
 	else
 		wait->flags &= ~(uint32_t)WAIT_SERVER;
@@ -229,17 +251,17 @@ void polled_enter(struct state *state, struct thread *thread)
 /* The thread goes to sleep in poll, select, or epoll_wait. */
 void polled_begin(struct state *state, struct thread *thread, struct wait *wait)
 {
-	bool is_set = call_of(state, thread)->kind == CALL_EPOLL;
+	bool is_epoll = call_of(state, thread)->kind == CALL_EPOLL;
 	const struct polled_set *set;
 
 	wait->flags |= WAIT_MANY;
-	thread->poll_set = is_set ? (int32_t)thread->call_args[0] : -1;
+	thread->poll_set = is_epoll ? (int32_t)thread->call_args[0] : -1;
 	thread->poll_known = false;
-	if (!is_set && thread->poll_count)
+	if (!is_epoll && thread->poll_count)
 		tell_told(state, thread, wait);
 	if (thread->poll_set >= 0 && thread->poll_set < (int32_t)WAIT_SET_MAX)
 		wait->flags |= (uint32_t)(thread->poll_set + 1) << WAIT_SET_SHIFT;
-	if (!is_set || !thread->process)
+	if (!is_epoll || !thread->process)
 		return;
 	set = set_of(state, thread->process, thread->poll_set);
 	wait->fd = set->fd;
@@ -301,12 +323,61 @@ static bool is_timerfd(const struct state *state, const struct actor *waker)
 	       strncmp(names_text(&state->tl->names, waker->name), "timerfd_", 8) == 0;
 }
 
+/* Sets that are reached from one, each of them once, whatever they watch. */
+struct reached {
+	int32_t sets[EPOLL_LOOK];
+	size_t count;
+};
+
+static void reached_add(struct reached *reached, int32_t set)
+{
+	for (size_t i = 0; i < reached->count; i++) {
+		if (reached->sets[i] == set)
+			return;
+	}
+	if (reached->count < EPOLL_LOOK)
+		reached->sets[reached->count++] = set;
+}
+
+/* Those that 'set' watches. */
+static void add_sets_within(const struct state *state, const struct process *process, int32_t set,
+			    struct reached *reached)
+{
+	for (size_t i = 0; i < process->epoll.cap; i++) {
+		int32_t target = (int32_t)(uint32_t)process->epoll.slots[i].key;
+
+		if (process->epoll.used[i] && (int32_t)(process->epoll.slots[i].key >> 32) == set &&
+		    polled_has(process, set, target) &&
+		    is_set(state, fds_object(state, *map_find(&process->fds, (uint32_t)target))))
+			reached_add(reached, target);
+	}
+}
+
+/* The set watches it, or one within it does. */
+static bool reaches(const struct state *state, const struct process *process, int32_t set,
+		    int32_t fd)
+{
+	struct reached reached = { .sets = { set }, .count = 1 };
+	size_t done = 0;
+
+	for (uint32_t depth = 0; depth <= SETS_DEEP; depth++) {
+		for (size_t end = reached.count; done < end; done++) {
+			if (polled_has(process, reached.sets[done], fd))
+				return true;
+			/* Looking at more would cost too much, as it would for one set. */
+			if (depth < SETS_DEEP && process->epoll.count <= EPOLL_LOOK)
+				add_sets_within(state, process, reached.sets[done], &reached);
+		}
+	}
+	return false;
+}
+
 /* Whether it may have come through this one, as far as is known. */
-static bool is_watched(const struct thread *thread, int32_t fd)
+static bool is_watched(const struct state *state, const struct thread *thread, int32_t fd)
 {
 	if (thread->poll_set >= 0)
-		return polled_has(thread->process, thread->poll_set, fd);
-	if (!thread->poll_count || thread->poll_count == POLL_TOLD)
+		return reaches(state, thread->process, thread->poll_set, fd);
+	if (!thread->poll_count || !is_told_whole(thread))
 		return true;
 	for (size_t i = 0; i < thread->poll_count; i++) {
 		if (thread->poll_fds[i] == fd)
@@ -327,8 +398,10 @@ static bool tell_touched(struct state *state, struct thread *thread, struct wait
 		const struct object *object =
 			fds->used[i] ? fds_object(state, fds->slots[i].value) : NULL;
 
-		if (!object || !is_watched(thread, (int32_t)fds->slots[i].key) ||
-		    !(timer ? object->role == FD_ROLE_TIMERFD : comes_from(state, written, object)))
+		if (!object ||
+		    !(timer ? object->role == FD_ROLE_TIMERFD
+			    : comes_from(state, written, object)) ||
+		    !is_watched(state, thread, (int32_t)fds->slots[i].key))
 			continue;
 		if (found && (timer || found->name != object->name))
 			return false;
@@ -391,7 +464,7 @@ size_t polled_watched(const struct state *state, const struct thread *thread, in
 		return 0;
 	if (thread->poll_set < 0) {
 		memcpy(out_fds, thread->poll_fds, (count < max ? count : max) * sizeof(*out_fds));
-		return count < POLL_TOLD && count <= max ? count : 0;
+		return is_told_whole(thread) && count <= max ? count : 0;
 	}
 	if (!is_whole(thread->process, thread->poll_set))
 		return 0;
@@ -401,8 +474,19 @@ size_t polled_watched(const struct state *state, const struct thread *thread, in
 	return count <= max ? count : 0;
 }
 
+size_t polled_watched_before(const struct thread *thread, int32_t *out_fds, size_t max)
+{
+	size_t count = thread->poll_set < 0 && !thread->poll_count ? thread->again.poll_count : 0;
+
+	if (count >= POLL_TOLD || count == POLL_TOLD / 2 || count > max)
+		return 0; /* there may be more */
+	memcpy(out_fds, thread->poll_fds, count * sizeof(*out_fds));
+	return count;
+}
+
 static void add_watched(struct thread *thread, int32_t fd)
 {
+	thread->again.poll_count = 0;
 	for (size_t i = 0; i < thread->poll_count; i++) {
 		if (thread->poll_fds[i] == fd)
 			return;
@@ -454,7 +538,7 @@ void polled_used(struct state *state, struct thread *thread, const struct event 
 	if (!can_be_polled(state, object) || object->since_ns > wait->begin_ns)
 		return;
 	if ((thread->poll_set < 0 || set_of(state, thread->process, thread->poll_set)->whole) &&
-	    !is_watched(thread, fd))
+	    !is_watched(state, thread, fd))
 		return;
 	if (thread->poll_count == 1 || wait->fd >= 0) {
 		thread->poll_open = false; /* it is known already */

@@ -13,8 +13,9 @@
 #include "event/memory_event.h"
 #include "state/state_int.h"
 
-#define TOLD_NS	 50000u	  /* two clocks differ by so much at most */
-#define PAUSE_NS 2000000u /* from the event to the pause: others run, and usage is added up */
+#define TOLD_NS	 50000u	     /* two clocks differ by so much at most */
+#define PAUSE_NS 2000000u    /* from the event to the pause: others run, and usage is added up */
+#define FAULT_NS 1000000000u /* where nothing else pauses */
 #define HIGH	 "over memory.high of its cgroup; which one is not known"
 #define DIRTY	 "dirty pages, made faster than a device writes them"
 
@@ -101,6 +102,11 @@ static void name_wait(struct wait *wait, uint32_t limit)
 	};
 }
 
+static bool in_fault(const struct wait *wait)
+{
+	return word_kind(wait->in) == WORD_TRAP;
+}
+
 /* Which limit has it pause, if the wait is a pause of that kind; 0 = it begins elsewhere. */
 static uint32_t pause_of(struct state *state, const struct thread *thread, const struct wait *wait)
 {
@@ -108,7 +114,8 @@ static uint32_t pause_of(struct state *state, const struct thread *thread, const
 		return 0;
 	if (thread->dirty_ns && wait->begin_ns - thread->dirty_ns < PAUSE_NS)
 		return thread->dirty_limit ? thread->dirty_limit : name_id(state, DIRTY);
-	if (!thread->reclaimed_ns || wait->begin_ns - thread->reclaimed_ns >= PAUSE_NS)
+	if (!thread->reclaimed_ns ||
+	    wait->begin_ns - thread->reclaimed_ns >= (in_fault(wait) ? FAULT_NS : PAUSE_NS))
 		return 0;
 	if (!thread->reclaim_limit)
 		return name_id(state, HIGH);

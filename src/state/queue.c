@@ -6,7 +6,8 @@
  *	let go, in the softirq NET_TX or by another  netif_rx, of a device of this machine alone
  *
  * Such a packet was in the queue from the first to the last. Who handed it over and lets it go itself may
- * just have been slow, unless it is known that the device has a queue. A queue may cut packets into new ones,
+ * just have been slow, unless it is known that the device has a queue. Whoever hands over a packet may let go
+ * of others that are due: those are not its own. A queue may cut packets into new ones,
  * which were not handed to it: of those it is known that it did not let go of anything since its
  * timer was set, time after time. It may set the timer for the next packet before it lets go of one.
  *
@@ -18,6 +19,7 @@
 #include <stdio.h>
 
 #define WATCHDOG   "qdisc_watchdog"
+#define PACING	   "tcp_pace_kick"
 #define HELD_NS	   100000u /* it was not just passed on */
 #define GOES_ON_NS 200000u /* from a packet let go to the timer for the next one */
 
@@ -61,7 +63,7 @@ static uint32_t queue_device(struct state *state, const struct event *ev,
 	const uint64_t *pair =
 		state->device_pairs.count ? map_find(&state->device_pairs, arrived) : NULL;
 
-	if (sender->kind == ACTOR_THREAD && sender->name)
+	if ((sender->kind == ACTOR_THREAD || sender->kind == ACTOR_NETWORK) && sender->name)
 		return sender->name;
 	return pair ? (uint32_t)*pair : arrived;
 }
@@ -109,14 +111,54 @@ static void learn_pair(struct state *state, const struct event *ev)
 		names_add(names, state->handed_to, DEVICE_BYTES));
 }
 
+void queue_handed_by_none(struct state *state, const struct event *ev)
+{
+	*pending_place(&state->packets, ev->net.skb) = (struct actor){
+		.time_ns = ev->time_ns,
+		.slot = SLOT_NONE,
+		.name = ev->net.dev ? names_add(&state->tl->names, ev->net.dev, DEVICE_BYTES) : 0,
+		.kind = ACTOR_NETWORK,
+	};
+}
+
+/* Does what was handed to that device arrive at this one? An address is used again. */
+static bool leads_to(struct state *state, uint32_t handed_to, const char *dev)
+{
+	uint32_t arrived = dev ? names_add(&state->tl->names, dev, DEVICE_BYTES) : 0;
+	const uint64_t *pair =
+		state->device_pairs.count ? map_find(&state->device_pairs, arrived) : NULL;
+
+	return arrived && (arrived == handed_to || (pair && *pair == handed_to));
+}
+
 /* Was it in a queue since 'sender' handed it over? */
 static bool is_held(struct state *state, const struct event *ev, const struct actor *sender,
 		    const struct thread *by, bool in_softirq_tx)
 {
 	if (!sender->time_ns || ev->time_ns - sender->time_ns <= HELD_NS)
 		return false;
+	if (sender->kind == ACTOR_NETWORK && !leads_to(state, sender->name, ev->net.dev))
+		return false;
 	return in_softirq_tx || !by || by->slot != sender->slot ||
 	       (ev->net.dev && told_queue(state, queue_device(state, ev, sender)));
+}
+
+/*
+ * Is the packet one of a row that had to wait since the queue's timer was set first? What a thread sent was
+ * not there before that sent it, and what a timer sent was not, unless TCP only spreads out what it may send.
+ */
+static bool is_backlog(struct state *state, const struct event *ev, const struct actor *sender,
+		       bool known, bool held, bool in_softirq_tx)
+{
+	bool is_paced = sender->kind == ACTOR_TIMER &&
+			strcmp(names_text(&state->tl->names, sender->name), PACING) == 0;
+
+	if (!state->queue_since_ns)
+		return false;
+	if (known)
+		return held && (is_paced || sender->kind == ACTOR_NETWORK) &&
+		       sender->slot == SLOT_NONE && state->queue_since_ns < sender->time_ns;
+	return in_softirq_tx || (ev->net.dev && told_queue(state, queue_device(state, ev, sender)));
 }
 
 bool queue_passes(struct state *state, const struct event *ev, const struct thread *by,
@@ -129,11 +171,11 @@ bool queue_passes(struct state *state, const struct event *ev, const struct thre
 	learn_pair(state, ev);
 	if (!state->queue_waits && ev->time_ns - state->queue_passed_ns > GOES_ON_NS)
 		state->queue_since_ns = 0;
+	if (is_backlog(state, ev, &sender, known, held, in_softirq_tx)) {
+		sender.time_ns = state->queue_since_ns;
+		held = true;
+	}
 	if (in_softirq_tx) {
-		if (!known && state->queue_since_ns) {
-			sender.time_ns = state->queue_since_ns;
-			held = true;
-		}
 		state->queue_passed_ns = ev->time_ns;
 		state->queue_waits =
 			state->queue_expired_ns && state->queue_set_ns > state->queue_expired_ns;

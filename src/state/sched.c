@@ -276,7 +276,7 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 		supervised_at_wake(state, current, thread, wait);
 		if (current->work.time_ns)
 			wait->origin = current->work;
-		uring_ended(current, wait);
+		uring_ended(state, current, wait);
 		if (wait->flags & WAIT_LOCK && !thread->lock &&
 		    call_of(state, thread)->kind == CALL_FUTEX && call_wakes_all(state, current))
 			wait->flags &= ~(uint32_t)WAIT_LOCK;

@@ -76,6 +76,15 @@ const struct fact_wait *seen_wait(const struct state *state, const struct thread
 	return first && call && strcmp(first->call, call) == 0 ? first : NULL;
 }
 
+const struct fact_wait *seen_tracer(const struct state *state, const struct thread *thread,
+				    const struct wait *wait)
+{
+	size_t count;
+	const struct fact_wait *seen = seen_within(state, thread, wait, &count);
+
+	return seen && count == 1 && strcmp(seen->how, "traces") == 0 ? seen : NULL;
+}
+
 /* "rwlock 0x7f00 held by readers" without the address; as it is when it has another one, or none. */
 static void put_kind(const struct fact_wait *seen, char *out, size_t bytes)
 {

@@ -16,6 +16,7 @@
  *	queue.c     packets that a queue of a device holds back
  *	used.c      what a thread used lately
  *	supervised.c  tracers, and supervisors of system calls
+ *	again.c     what the recorder told of a call, for the same call made again
  *	asked.c     what a call asked for in vain, by path, and who had the lock
  *	ends.c      who has the other end of a pipe, a connection, a terminal
  *	expect.c    who could have ended a wait that nobody ended
@@ -133,7 +134,7 @@ struct object {
 	uint32_t channels_of;
 };
 
-#define POLL_TOLD 32 /* of poll and select the recorder tells so many at most */
+#define POLL_TOLD 64 /* of poll and select the recorder tells so many at most */
 
 #define USED_FDS 4 /* kept of the descriptors that a thread used */
 
@@ -195,6 +196,15 @@ struct uring_job {
 	int32_t fd;   /* -1 = not known */
 	uint32_t opcode;
 	bool is_queued; /* and no worker was seen to take it */
+};
+
+/* The last call that waits, if its time was up, and what was told of it and of those before it: see again.c. */
+struct again {
+	uint64_t args[4];
+	int32_t nr;	    /* of it; -1 = there is none */
+	uint32_t held;	    /* slot: who has the lock; SLOT_NONE = not told */
+	uint32_t held_by;   /* as 'held_by' of the thread */
+	uint8_t poll_count; /* of its 'poll_fds'; 0 = not told */
 };
 
 struct thread {
@@ -295,6 +305,7 @@ struct thread {
 		disk_done; /* a thread of the kernel: the last request to a disk that it issued is complete */
 	struct uring_job job;
 	struct placing placing;
+	struct again again;
 };
 
 /* What goes on on a CPU beside its thread. */
@@ -312,6 +323,7 @@ struct cpu {
 	uint32_t disk_slot;
 	bool disk_flushed; /* its last part was a flush, before which others were: it began before disk_ns */
 	uint64_t disk_ns;
+	uint64_t disk_done_ns; /* when one was complete last */
 	uint64_t
 		disk_server; /* the kworker that served that request, as in state.servers; 0 = none known */
 	struct actor
@@ -631,7 +643,7 @@ bool pending_take(struct pending *pending, uint64_t key, struct actor *out_actor
 void pending_fini(struct pending *pending);
 
 /* uring.c */
-void uring_ended(const struct thread *waker, struct wait *wait);
+void uring_ended(struct state *state, const struct thread *waker, struct wait *wait);
 void uring_give(struct state *state, struct thread *by, struct thread *worker);
 void uring_awaits(struct state *state, const struct thread *thread, struct wait *wait);
 bool uring_polls(const struct thread *thread);
@@ -735,6 +747,9 @@ void polled_told(struct state *state, struct thread *thread, const struct event 
 /* seen.c: what the recorder saw the thread wait for in this wait; NULL = nothing. There are *out_count. */
 const struct fact_wait *seen_wait(const struct state *state, const struct thread *thread,
 				  const struct wait *wait, size_t *out_count);
+/* Who traced the thread, as it was seen in that stop; NULL = nobody, or it was not seen. */
+const struct fact_wait *seen_tracer(const struct state *state, const struct thread *thread,
+				    const struct wait *wait);
 
 /* From what it is known who could end it, as struct wait's origin tells it. */
 const char *seen_by(struct state *state, const struct fact_wait *seen);
@@ -747,6 +762,8 @@ void seen_object(struct state *state, struct wait *wait, const struct fact_wait 
 
 size_t polled_watched(const struct state *state, const struct thread *thread, int32_t *out_fds,
 		      size_t max);
+/* The same as it was told of the same call the last time that it was looked at. */
+size_t polled_watched_before(const struct thread *thread, int32_t *out_fds, size_t max);
 
 /* used.c */
 void used_enter(struct thread *thread, const struct call *call); /* a call begins */
@@ -761,6 +778,8 @@ void queue_timer_set(struct state *state, const struct event *ev);
 void queue_timer_ends(struct state *state, const struct event *ev);
 /* net_dev_queue */
 void queue_handed(struct state *state, const struct event *ev);
+/* Handed to a device, and by whom is not known. */
+void queue_handed_by_none(struct state *state, const struct event *ev);
 /* netif_rx, while 'by' has the CPU: was the packet in a queue until now? */
 bool queue_passes(struct state *state, const struct event *ev, const struct thread *by,
 		  bool in_softirq_tx);
@@ -816,6 +835,10 @@ uint32_t about_of_call(const struct state *state, const struct thread *thread, i
 uint32_t channel_of_call(const struct state *state, const struct thread *thread);
 /* What a call that did not fail found or did, as the argument of WORD_USER. */
 uint32_t about_result(struct state *state, const struct thread *thread, int64_t ret);
+
+/* again.c: the call under way begins, of which arguments and time are known, and ends. */
+void again_enter(const struct state *state, struct thread *thread);
+void again_leave(const struct state *state, struct thread *thread, int64_t ret);
 
 /* asked.c */
 void asked_on_name(struct state *state, struct thread *thread, const struct ev_fd_name *name);

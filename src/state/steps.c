@@ -83,6 +83,7 @@ static void forget_call(struct thread *thread)
 	thread->answered = thread->poll_open = thread->poll_known = false;
 	thread->poll_set = -1;
 	thread->poll_count = 0;
+	thread->again = (struct again){ .nr = -1, .held = SLOT_NONE };
 	thread->tracer = SLOT_NONE;
 }
 

@@ -454,6 +454,19 @@ static uint32_t call_word(int64_t nr, bool compat)
 	return word_make(WORD_SYSCALL, ((uint32_t)nr & 0xffff) | (compat ? WORD_COMPAT : 0));
 }
 
+static uint32_t frozen_with(struct state *state, const struct thread *thread)
+{
+	const struct facts *facts = state->facts;
+
+	for (size_t i = 0; i < facts->thread_count; i++) {
+		const struct fact_thread *fact = &facts->threads[i];
+
+		if (fact->tid == thread->tl->tid && fact->frozen && fact->frozen[0])
+			return name_printf(state, "with its cgroup %s", fact->frozen);
+	}
+	return name_printf(state, "with its cgroup");
+}
+
 /* It slept when the dump passed, and all around that: in the call that the dump saw. */
 void call_describe_dumped(struct state *state, struct thread *thread, uint64_t since_ns,
 			  uint64_t until_ns)
@@ -468,7 +481,7 @@ void call_describe_dumped(struct state *state, struct thread *thread, uint64_t s
 		wait->in = word_make(WORD_USER, 0);
 		wait->flags |= WAIT_STOPPED;
 		if (thread->frozen && !wait->object)
-			wait->object = name_printf(state, "with its cgroup");
+			wait->object = frozen_with(state, thread);
 		return;
 	}
 	if (!dumped || since_ns > dumped->call_ns || until_ns <= dumped->call_ns)
@@ -539,9 +552,16 @@ static void look_at_first_call(struct state *state, struct thread *thread, const
 		compat_by_first_call(state->facts->arch, ev->syscall.nr, ev->syscall.args[0]);
 }
 
+/* What may be asked for again. */
+static bool may_come_again(const struct call *call)
+{
+	return call->kind == CALL_FUTEX || call->kind == CALL_POLL;
+}
+
 static void on_sys_enter(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *thread = state_current(state, cpu);
+	const struct call *call;
 
 	cpu->irq_wakes = 0;
 	if (!thread || thread->idle)
@@ -556,17 +576,20 @@ static void on_sys_enter(struct state *state, struct cpu *cpu, const struct even
 	thread->compat = ev->syscall.compat || thread->is_32bit;
 	memcpy(thread->call_args, ev->syscall.args, sizeof(thread->call_args));
 	thread->call_path = 0;
-	if (ev->syscall.path && call_of(state, thread)->kind == CALL_OPEN)
+	call = call_of(state, thread);
+	if (ev->syscall.path && call->kind == CALL_OPEN)
 		thread->call_path = fds_path(state, thread, ev->syscall.path);
 	thread->call_first_wait = thread->tl->wait_count;
 	thread->in_call = true;
 	thread->told = thread->told_also = 0;
 	thread->tl->keep_wait = thread->call_first_wait;
-	used_enter(thread, call_of(state, thread));
+	used_enter(thread, call);
 	if (thread->poll_open)
 		polled_used(state, thread, ev);
 	polled_enter(state, thread);
-	if (call_of(state, thread)->kind == CALL_PTRACE)
+	if (may_come_again(call))
+		again_enter(state, thread);
+	if (call->kind == CALL_PTRACE)
 		supervised_ptrace(state, thread);
 	supervised_call(thread, call_word(ev->syscall.nr, thread->compat));
 	flow_push(state, thread, ev->time_ns, call_word(ev->syscall.nr, thread->compat));
@@ -719,6 +742,7 @@ static bool looks_into(const struct call *call)
 static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *thread = state_current(state, cpu);
+	const struct call *call;
 	uint32_t word, result = 0;
 
 	cpu->irq_wakes = 0;
@@ -727,16 +751,19 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 	if (thread->in_call) {
 		if (ev->syscall.ret < 0 && error_is_interrupted((uint32_t)-ev->syscall.ret))
 			expect_at_return(state, thread);
+		if (may_come_again(call_of(state, thread)))
+			again_leave(state, thread, ev->syscall.ret);
 		result = about_of_call(state, thread, ev->syscall.ret); /* before it is closed */
 		fds_after_call(state, thread, ev->syscall.ret);
 		if (call_of(state, thread)->kind == CALL_CONNECT)
 			asked_after_connect(thread, ev->syscall.ret);
 		result |= about_result(state, thread, ev->syscall.ret);
-		used_leave(thread, call_of(state, thread), ev);
-		if (ev->syscall.ret >= 0 && looks_into(call_of(state, thread)))
+		call = call_of(state, thread);
+		used_leave(thread, call, ev);
+		if (ev->syscall.ret >= 0 && looks_into(call))
 			asked_looked(state, thread, (int64_t)thread->call_args[0]);
 		/* That there is no child is an answer. */
-		if ((error_of(ev->syscall.ret) && call_of(state, thread)->kind != CALL_WAIT) ||
+		if ((error_of(ev->syscall.ret) && call->kind != CALL_WAIT) ||
 		    (result & WORD_EMPTIED) == WORD_VAIN)
 			note_asked(state, thread);
 	} else {

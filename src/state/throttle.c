@@ -17,6 +17,7 @@
 #define PRIO_DEADLINE (-1)
 #define PRIO_HIGHEST  0 /* also of the kernel's threads that stop all others on a CPU */
 #define PRIO_NORMAL   100
+#define YIELDED	      "sched_yield() up to the next period of its SCHED_DEADLINE"
 #define RELEASES      "blk_throtl_dispatch_work_fn"
 
 /* The limit that holds it back now; NULL = none does. */
@@ -66,9 +67,12 @@ void throttle_at_switch(struct state *state, struct thread *thread, const struct
 {
 	int32_t prio = ev->sched_switch.prev_prio, next = ev->sched_switch.next_prio;
 
-	if (prio >= PRIO_NORMAL || next <= PRIO_HIGHEST || yields(state, thread))
+	if (prio >= PRIO_NORMAL || next <= PRIO_HIGHEST)
 		return;
-	if (prio == PRIO_DEADLINE)
+	if (yields(state, thread)) {
+		if (prio == PRIO_DEADLINE)
+			throttle_begin(state, thread, YIELDED);
+	} else if (prio == PRIO_DEADLINE)
 		throttle_begin(state, thread,
 			       thread->deadline
 				       ? names_text(&state->tl->names, thread->deadline)

@@ -287,6 +287,8 @@ static void on_done(struct state *state, struct cpu *cpu, const struct event *ev
 	}
 	if (!current || !uring_polls(current))
 		return;
+	if (current->job.req != ev->uring.req)
+		current->job.fd = -1;
 	current->ready = by;
 	if (!is_ready && current->disk_done.time_ns)
 		current->ready = current->disk_done;
@@ -294,10 +296,21 @@ static void on_done(struct state *state, struct cpu *cpu, const struct event *ev
 }
 
 /* 'waker' ended the wait: for whom, if it polls. */
-void uring_ended(const struct thread *waker, struct wait *wait)
+void uring_ended(struct state *state, const struct thread *waker, struct wait *wait)
 {
-	if (waker->ready.time_ns && uring_polls(waker))
+	const struct object *ring, *object;
+
+	if (!uring_polls(waker))
+		return;
+	if (waker->ready.time_ns)
 		wait->origin = waker->ready;
+	/* It began to wait before its request was looked at: for the ring, as far as was known. */
+	ring = wait->fd >= 0 ? fds_find(state, waker, wait->fd) : NULL;
+	object = waker->job.fd >= 0 ? fds_find(state, waker, waker->job.fd) : NULL;
+	if (!ring || !object || strcmp(names_text(&state->tl->names, ring->name), "io_uring") != 0)
+		return;
+	wait->fd = waker->job.fd;
+	wait->object = object->name;
 }
 
 /* ------------------------------------------------------------------- workers */

@@ -79,6 +79,7 @@ static const struct field thread_fields[] = {
 	FIELD(fact_thread, "policy", policy, FIELD_ANY32, false),
 	FIELD(fact_thread, "prio", prio, FIELD_ANY32, false),
 	FIELD(fact_thread, "state", state, FIELD_CHAR, false),
+	FIELD(fact_thread, "frozen", frozen, FIELD_TEXT, false),
 	FIELD(fact_thread, "kernel", kernel, FIELD_BOOL, false),
 	FIELD(fact_thread, "compat", compat, FIELD_BOOL, false),
 	FIELD(fact_thread, "ns", seen_ns, FIELD_U64, false),
@@ -165,8 +166,12 @@ static const struct kind kinds[KIND_COUNT] = {
 static const union {
 	struct fact_thread thread;
 	char bytes[sizeof(struct fact_thread)];
-} empty_thread = { .thread = {
-			   .comm = "", .cmdline = "", .cgroup = "", .policy = -1, .state = '?' } };
+} empty_thread = { .thread = { .comm = "",
+			       .cmdline = "",
+			       .cgroup = "",
+			       .frozen = "",
+			       .policy = -1,
+			       .state = '?' } };
 
 static void dump_print_text(FILE *out, const char *string)
 {

@@ -47,7 +47,8 @@ static void add_named(struct asked *targets, int proc_fd, const struct stuck_sel
 		char path[32], text[1024];
 
 		snprintf(path, sizeof(path), "%d/stat", tgids[i]);
-		if (tgids[i] == getpid() || proc_read(proc_fd, path, text, sizeof(text)) <= 0 ||
+		if (tgids[i] == getpid() || (select->without_parent && tgids[i] == getppid()) ||
+		    proc_read(proc_fd, path, text, sizeof(text)) <= 0 ||
 		    !task_parse_stat(text, &task) || task.is_kernel)
 			continue;
 		if (select->all || strcmp(task.comm, select->comm) == 0)

@@ -1,6 +1,7 @@
 /* calls.c - for each system call that waits, what its arguments say. */
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,9 +103,18 @@ static void wait_signal(struct asleep *asleep)
 	asleep->wait->has_outside = true;
 }
 
+/* SIGCHLD alone comes from children, unless somebody sends it by kill(). */
 static void wait_signal_timed(struct asleep *asleep)
 {
-	wait_signal(asleep);
+	const uint64_t child = UINT64_C(1) << (SIGCHLD - 1);
+	uint64_t set = 0;
+
+	if (look_memory(&asleep->snap->look, asleep->process, asleep->task.args[0], &set,
+			sizeof(set)) &&
+	    set == child)
+		sigchld_wait(asleep);
+	else
+		wait_signal(asleep);
 	asleep->wait->is_timed = asleep->task.args[2] != 0;
 }
 

@@ -1,4 +1,5 @@
-/* children.c - which children could end a wait4(), waitid() or vfork(). */
+/* children.c - which children could end a wait4(), waitid() or vfork(), or by SIGCHLD another wait. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,19 @@ static void add_any(struct asleep *asleep, const struct children *children, bool
 	wait->has_unknown |= !children->count;
 }
 
+void sigchld_wait(struct asleep *asleep)
+{
+	struct wait *wait = asleep->wait;
+	struct children children = { 0 };
+	bool is_all = all_children(asleep, &children);
+
+	add_any(asleep, &children, is_all);
+	wait_object(wait, "SIGCHLD, a signal");
+	for (size_t i = 0; i < wait->count; i++)
+		wait->edges[i].is_inferred = true;
+	free(children.pids);
+}
+
 void child_wait(struct asleep *asleep)
 {
 	const uint64_t *args = asleep->task.args;
@@ -111,6 +125,39 @@ void child_wait(struct asleep *asleep)
 				       children.pids ? children.pids : &which, children.count));
 	else
 		add_any(asleep, &children, is_all);
+	free(children.pids);
+}
+
+/* Whether all that is known to end the wait is the process itself: it writes to a pipe of its own. */
+static bool waits_for_itself(const struct asleep *asleep)
+{
+	const struct wait *wait = asleep->wait;
+
+	for (size_t i = 0; i < wait->count; i++) {
+		if (!wait->edges[i].is_process || wait->edges[i].tid != asleep->task.tgid)
+			return false;
+	}
+	return wait->count && !wait->has_outside;
+}
+
+void child_signal_wait(struct asleep *asleep)
+{
+	struct stuck_edge edge = { .is_process = true,
+				   .is_inferred = true,
+				   .how = STUCK_HOW_CHILD_SIGNAL };
+	struct children children = { 0 };
+	uint64_t caught;
+
+	if (asleep->task.tid != asleep->task.tgid || !waits_for_itself(asleep))
+		return;
+	caught = snap_caught_signals(asleep);
+	if (caught == UINT64_MAX || !(caught & 1ull << (SIGCHLD - 1)))
+		return;
+	(void)all_children(asleep, &children);
+	for (size_t i = 0; i < children.count; i++) {
+		edge.tid = children.pids[i];
+		wait_edge(asleep->wait, &edge);
+	}
 	free(children.pids);
 }
 

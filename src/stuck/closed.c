@@ -38,7 +38,8 @@ struct closed_job {
 	int32_t tid; /* of it, one that lives: a main thread that ended has no memory and no files */
 	size_t threads; /* that are known */
 	bool is_whole;	/* there are no other threads, and these slept all the time */
-	bool is_closed;
+	bool is_alone; /* and nobody from outside has its memory: only they, or a signal, could end a wait */
+	bool is_closed; /* and it handles no signals */
 	struct closed_runs runs[];
 };
 
@@ -122,72 +123,149 @@ static void closed_job_run(struct worker_job *worker_job)
 	if (proc_read(job->proc_fd, path, status, sizeof(status)) <= 0)
 		return;
 	job->is_whole = !has_other_threads(job, status) && !has_run(job);
-	job->is_closed =
-		job->is_whole && !handles_signals(status) && !has_ring(job) && !shares_memory(job);
+	job->is_alone = job->is_whole && !has_ring(job) && !shares_memory(job);
+	job->is_closed = job->is_alone && !handles_signals(status);
 }
 
+/* The threads of a process. */
+struct closed_group {
+	struct stuck_thread *threads;
+	size_t count;
+	const struct stuck_thread
+		*unowned; /* one that waits for what names nobody; NULL = there is none */
+	bool is_asleep;	  /* none could go on by itself */
+	const struct stuck_thread *
+		only; /* the only one that need not wait for others of the process; NULL = not so */
+};
+
 /* NULL = it takes too long. */
-static struct closed_job *closed_ask(struct look *look, const struct stuck_thread *threads,
-				     size_t count, int32_t tid)
+static struct closed_job *closed_ask(struct look *look, const struct closed_group *group,
+				     const struct stuck_thread *may_run)
 {
-	struct closed_job *job = xcalloc(1, sizeof(*job) + count * sizeof(job->runs[0]));
+	struct closed_job *job = xcalloc(1, sizeof(*job) + group->count * sizeof(job->runs[0]));
 
 	job->job = (struct worker_job){ closed_job_run, closed_job_free };
 	job->proc_fd = look->proc_fd;
-	job->tgid = threads->tgid;
-	job->tid = tid;
-	job->threads = count;
-	for (size_t i = 0; i < count; i++)
-		job->runs[i] = (struct closed_runs){ threads[i].tid, threads[i].runs };
+	job->tgid = group->threads->tgid;
+	job->tid = group->unowned->tid;
+	job->threads = group->count;
+	for (size_t i = 0; i < group->count; i++) {
+		const struct stuck_thread *thread = &group->threads[i];
+
+		job->runs[i] =
+			(struct closed_runs){ thread->tid, thread == may_run ? 0 : thread->runs };
+	}
 	if (worker_do(look->worker, &job->job))
 		return job;
 	look->hung++;
 	return NULL;
 }
 
-static void closed_set(struct look *look, struct stuck_thread *threads, size_t count, int32_t tid)
+/* Of all that none could go on by itself. */
+static void closed_set(struct look *look, const struct closed_group *group)
 {
-	struct closed_job *job = closed_ask(look, threads, count, tid);
+	struct closed_job *job = closed_ask(look, group, NULL);
 
 	if (!job)
 		return;
-	for (size_t i = 0; i < count; i++) {
-		threads[i].is_inside &= job->is_whole;
-		threads[i].is_closed = threads[i].is_inside && job->is_closed;
+	for (size_t i = 0; i < group->count; i++) {
+		group->threads[i].is_inside &= job->is_whole;
+		group->threads[i].is_closed = group->threads[i].is_inside && job->is_closed;
 	}
 	closed_job_free(&job->job);
 }
 
-/* Of those of a process, one that waits for what names nobody; NULL = there is none, or one could go on by itself. */
-static const struct stuck_thread *find_unowned(const struct stuck_thread *threads, size_t count)
+static void only_set(struct look *look, const struct closed_group *group)
 {
-	const struct stuck_thread *found = NULL;
+	struct closed_job *job = closed_ask(look, group, group->only);
 
-	for (size_t i = 0; i < count; i++) {
-		if (threads[i].kind == STUCK_EXITED)
-			continue;
-		if (!threads[i].is_inside &&
-		    (threads[i].kind != STUCK_TASKS || threads[i].is_timed))
-			return NULL;
-		if (threads[i].is_inside)
-			found = &threads[i];
+	if (!job)
+		return;
+	for (size_t i = 0; i < group->count && job->is_alone; i++) {
+		if (group->threads[i].is_inside)
+			group->threads[i].only_tid = group->only->tid;
 	}
-	return found;
+	closed_job_free(&job->job);
 }
 
+/* Whether it goes on no sooner than other threads of its process do. */
+static bool waits_within(const struct stuck *stuck, const struct stuck_thread *thread)
+{
+	if (thread->kind != STUCK_TASKS || thread->is_timed || !thread->is_complete)
+		return false;
+	for (size_t i = 0; i < thread->edge_count; i++) {
+		const struct stuck_edge *edge = &thread->edges[i];
+		const struct stuck_thread *other = stuck_find(stuck, edge->tid);
+
+		if (edge->is_process || edge->is_inferred || !other || other->tgid != thread->tgid)
+			return false;
+	}
+	return true;
+}
+
+/* Whether only its own process is known to end its wait: nothing is told by naming it. */
+static bool waits_for_own(const struct stuck_thread *thread)
+{
+	for (size_t i = 0; i < thread->edge_count; i++) {
+		if (thread->edges[i].tid != thread->tgid)
+			return false;
+	}
+	return thread->edge_count && !thread->has_outside && !thread->is_timed;
+}
+
+static struct closed_group closed_group_of(const struct stuck *stuck, struct stuck_thread *threads,
+					   size_t count)
+{
+	struct closed_group group = { .threads = threads, .count = count, .is_asleep = true };
+	size_t others = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct stuck_thread *thread = &threads[i];
+
+		if (thread->kind == STUCK_EXITED)
+			continue;
+		if (thread->is_inside) {
+			group.unowned = thread;
+			continue;
+		}
+		group.is_asleep &= thread->kind == STUCK_TASKS && !thread->is_timed;
+		if (!waits_within(stuck, thread)) {
+			group.only = thread;
+			others++;
+		}
+	}
+	/* That a scheduler looks after its threads from time to time says nothing of what they wait for. */
+	if (others != 1 || waits_for_own(group.only) || group.only->is_scheduled)
+		group.only = NULL;
+	return group;
+}
+
+static size_t group_end(const struct stuck *stuck, size_t from)
+{
+	size_t to = from;
+
+	while (to < stuck->count && stuck->threads[to].tgid == stuck->threads[from].tgid)
+		to++;
+	return to;
+}
+
+/* Deadlocks first: they matter more. */
 void closed_find(struct stuck *stuck, struct look *look)
 {
 	uint64_t budget_ns = look_spent_ns() + CLOSED_BUDGET_NS;
-	size_t from = 0, to;
 
-	for (; from < stuck->count && look_spent_ns() < budget_ns; from = to) {
-		struct stuck_thread *threads = &stuck->threads[from];
-		const struct stuck_thread *unowned;
+	for (int is_second = 0; is_second < 2; is_second++) {
+		size_t from = 0, to;
 
-		for (to = from; to < stuck->count && stuck->threads[to].tgid == threads->tgid;)
-			to++;
-		unowned = find_unowned(threads, to - from);
-		if (unowned)
-			closed_set(look, threads, to - from, unowned->tid);
+		for (; from < stuck->count && look_spent_ns() < budget_ns; from = to) {
+			struct closed_group group;
+
+			to = group_end(stuck, from);
+			group = closed_group_of(stuck, &stuck->threads[from], to - from);
+			if (!is_second && group.unowned && group.is_asleep)
+				closed_set(look, &group);
+			if (is_second && group.unowned && group.only)
+				only_set(look, &group);
+		}
 	}
 }

@@ -44,16 +44,21 @@ struct source {
 #define SIGNAL_OF_PYTHON \
 	(1ull << (SIGINT - 1)) /* it has a handler in any case, that ends the program */
 
-bool snap_catches_signals(struct asleep *asleep)
+uint64_t snap_caught_signals(struct asleep *asleep)
 {
 	char text[4096];
 	const char *at;
-	uint64_t caught;
 
 	if (look_file(&asleep->snap->look, asleep->process, "status", text, sizeof(text)) <= 0)
-		return true;
+		return UINT64_MAX;
 	at = strstr(text, "\nSigCgt:");
-	caught = at ? strtoull(at + 8, NULL, 16) & ~SIGNALS_OF_NO_MATTER : UINT64_MAX;
+	return at ? strtoull(at + 8, NULL, 16) : UINT64_MAX;
+}
+
+bool snap_catches_signals(struct asleep *asleep)
+{
+	uint64_t caught = snap_caught_signals(asleep) & ~SIGNALS_OF_NO_MATTER;
+
 	if (caught != SIGNAL_OF_PYTHON)
 		return caught;
 	return !python_of(asleep->snap, asleep->process)->is_python;
@@ -288,19 +293,46 @@ static bool listens_at(const struct socket_row *row, const struct socket_row *qu
 	       (bytes == wanted_bytes && memcmp(plain, wanted_plain, bytes) == 0);
 }
 
+/* Whether all who have one of the sockets that listen there are one process. */
+static bool is_one_process(struct source *source, const struct socket_row *queued)
+{
+	struct snap *snap = source->asleep->snap;
+	int32_t found = 0;
+
+	snap_make_holders(snap);
+	for (size_t i = 0; i < snap->sockets.count; i++) {
+		const struct holder *holder;
+		size_t count;
+
+		if (!listens_at(&snap->sockets.rows[i], queued))
+			continue;
+		holder = holders_find(&snap->holders, snap->sockets.rows[i].inode << 2 | 1, &count);
+		for (size_t k = 0; k < count; k++) {
+			if (found && holder[k].tgid != found)
+				return false;
+			found = holder[k].tgid;
+		}
+		if (!count)
+			return false;
+	}
+	return found;
+}
+
 /* The other end is in the queue of a socket that listens there: of which one, where several do, is not told. */
 static void queued_source(struct source *source, const struct socket_row *queued)
 {
 	const struct sockets *sockets = &source->asleep->snap->sockets;
 	size_t listeners = 0, added = 0;
+	bool is_inferred;
 
 	for (size_t i = 0; i < sockets->count; i++)
 		listeners += listens_at(&sockets->rows[i], queued);
+	is_inferred = listeners > 1 && !is_one_process(source, queued);
 	for (size_t i = 0; i < sockets->count; i++) {
 		if (listens_at(&sockets->rows[i], queued))
 			added += add_holders(
-				source, sockets->rows[i].inode << 2 | 1, 0, listeners > 1,
-				listeners > 1 ? STUCK_HOW_LISTENS : STUCK_HOW_NOT_ACCEPTED);
+				source, sockets->rows[i].inode << 2 | 1, 0, is_inferred,
+				is_inferred ? STUCK_HOW_LISTENS : STUCK_HOW_NOT_ACCEPTED);
 	}
 	if (!added)
 		source->asleep->wait->has_unknown = true;
@@ -347,12 +379,44 @@ static void socket_source(struct source *source)
 		source->asleep->wait->has_outside = true;
 }
 
+/* The number of the terminal whose master this is; -1 = it is none, or not known. */
+static int32_t master_of(const struct source *source)
+{
+	struct asleep *asleep = source->asleep;
+	char name[64], text[1024];
+	const char *at;
+
+	if (strcmp(source->link, "/dev/ptmx") != 0 && strcmp(source->link, "/dev/pts/ptmx") != 0)
+		return -1;
+	snprintf(name, sizeof(name), "task/%d/fdinfo/%d", asleep->task.tid, source->fd);
+	if (look_file(&asleep->snap->look, asleep->process, name, text, sizeof(text)) <= 0)
+		return -1;
+	at = strstr(text, "tty-index:");
+	return at ? (int32_t)strtol(at + 10, NULL, 10) : -1;
+}
+
+/* Programs in a terminal; in a set beside others that is any terminal emulator, which tells nothing. */
+static void master_source(struct source *source, int32_t pts)
+{
+	AUTO_FREE char *path = xasprintf("/dev/pts/%d", pts);
+	AUTO_FREE char *what = xasprintf("master of %s", path);
+	uint64_t inode;
+
+	source_object(source, what);
+	source->skips_self = true;
+	(void)add_holders(source, holders_key(path, &inode), 0, true, STUCK_HOW_TERMINAL);
+}
+
 static void terminal_source(struct source *source)
 {
-	int32_t pts = -1;
+	int32_t pts = source->is_alone ? master_of(source) : -1;
 
-	source_object(source, source->link);
 	source->asleep->wait->has_outside = true;
+	if (pts >= 0) {
+		master_source(source, pts);
+		return;
+	}
+	source_object(source, source->link);
 	if (sscanf(source->link, "/dev/pts/%d", &pts) == 1 && pts >= 0)
 		(void)add_holders(source, holders_master_key(pts), 0, true,
 				  STUCK_HOW_TERMINAL_MASTER);

@@ -19,13 +19,22 @@
 #include "stuck/snap_int.h"
 
 #define LOCKS_BYTES (4u << 20)
+#define TO_END	    UINT64_MAX
 
 struct file_lock {
 	uint64_t id;
 	bool waits;
-	char type[16]; /* FLOCK, POSIX, OFDLCK, LEASE, DELEG */
+	char type[16];	/* FLOCK, POSIX, OFDLCK, LEASE, DELEG */
+	char access[8]; /* READ, WRITE, UNLCK */
 	int32_t pid;
-	char place[48]; /* major:minor:inode */
+	char place[48];	   /* major:minor:inode */
+	uint64_t from, to; /* the bytes of the file; TO_END = all behind */
+};
+
+/* The bytes that a thread asks for, as its call says. */
+struct file_range {
+	bool is_known;
+	uint64_t from, to;
 };
 
 static const char *skip_blanks(const char *at)
@@ -36,7 +45,7 @@ static const char *skip_blanks(const char *at)
 static bool parse_lock(const char *line, struct file_lock *out_lock)
 {
 	struct file_lock lock = { 0 };
-	char *end;
+	char to[24], *end;
 
 	lock.id = strtoull(line, &end, 10);
 	if (end == line || *end != ':')
@@ -46,8 +55,10 @@ static bool parse_lock(const char *line, struct file_lock *out_lock)
 		lock.waits = true;
 		line = skip_blanks(line + 2);
 	}
-	if (sscanf(line, "%15s %*s %*s %d %47s", lock.type, &lock.pid, lock.place) != 3)
+	if (sscanf(line, "%15s %*s %7s %d %47s %" SCNu64 " %23s", lock.type, lock.access, &lock.pid,
+		   lock.place, &lock.from, to) != 6)
 		return false;
+	lock.to = strcmp(to, "EOF") == 0 ? TO_END : strtoull(to, NULL, 10);
 	*out_lock = lock;
 	return true;
 }
@@ -80,7 +91,10 @@ static bool has_lock(struct asleep *asleep, const struct holder *holder,
 		return false;
 	for (const char *at = strstr(text, "lock:"); at; at = strstr(at + 5, "lock:")) {
 		if (parse_lock(skip_blanks(at + 5), &lock) && !lock.waits &&
-		    strcmp(lock.type, wanted->type) == 0 && strcmp(lock.place, wanted->place) == 0)
+		    strcmp(lock.type, wanted->type) == 0 &&
+		    strcmp(lock.place, wanted->place) == 0 &&
+		    strcmp(lock.access, wanted->access) == 0 && lock.from == wanted->from &&
+		    lock.to == wanted->to)
 			return true;
 	}
 	return false;
@@ -93,21 +107,49 @@ static void add_owner(struct asleep *asleep, int32_t tgid, enum stuck_how how)
 	wait_edge(asleep->wait, &edge);
 }
 
+/* Whether the process's descriptors could be read. */
+static bool is_read(const struct holders *holders, int32_t tgid)
+{
+	for (size_t i = 0; i < holders->count; i++) {
+		if (holders->all[i].tgid == tgid)
+			return true;
+	}
+	return false;
+}
+
+/* Who has the description is not readable: who locked it is written for everybody, and may have given it away. */
+static void add_taker(struct asleep *asleep, int32_t tgid)
+{
+	const struct stuck_edge edge = { .tid = tgid,
+					 .is_process = true,
+					 .is_inferred = true,
+					 .how = STUCK_HOW_TOOK_FILE_LOCK };
+
+	if (tgid > 0 && !is_read(&asleep->snap->holders, tgid) &&
+	    look_process(&asleep->snap->look, tgid))
+		wait_edge(asleep->wait, &edge);
+}
+
 /* All who have the description that was locked, by the name that the waiter has the file by. */
 static void add_descriptions(struct asleep *asleep, const struct file_lock *lock, uint64_t key)
 {
 	struct snap *snap = asleep->snap;
 	const struct holder *holder;
-	size_t count;
+	size_t count, found = 0;
 
 	snap_make_holders(snap);
 	holder = holders_find(&snap->holders, key, &count);
 	for (size_t i = 0; i < count; i++) {
-		if (has_lock(asleep, &holder[i], lock))
-			add_owner(asleep, holder[i].tgid, STUCK_HOW_FILE_LOCK);
+		if (!has_lock(asleep, &holder[i], lock))
+			continue;
+		add_owner(asleep, holder[i].tgid, STUCK_HOW_FILE_LOCK);
+		found++;
 	}
-	if (!snap->holders.is_complete)
-		asleep->wait->has_hole = true;
+	if (snap->holders.is_complete)
+		return;
+	asleep->wait->has_hole = true;
+	if (!found)
+		add_taker(asleep, lock->pid);
 }
 
 static void add_lock(struct asleep *asleep, const struct file_lock *lock, uint64_t key)
@@ -120,6 +162,35 @@ static void add_lock(struct asleep *asleep, const struct file_lock *lock, uint64
 		add_owner(asleep, lock->pid, STUCK_HOW_FILE_LOCK);
 	else
 		asleep->wait->has_hole = true; /* of another PID namespace, or another machine */
+}
+
+/*
+ * Of what fcntl() was called with. Of one that counts from where the file is at, or from its end, it is not known. The kernel
+ * has refused what does not fit; but the memory may be another one by now.
+ */
+static struct file_range range_of(struct asleep *asleep)
+{
+	struct file_range range = { 0 };
+	int64_t from, to;
+	struct flock lock;
+
+	if (!look_memory(&asleep->snap->look, asleep->process, asleep->task.args[2], &lock,
+			 sizeof(lock)) ||
+	    lock.l_whence != SEEK_SET || lock.l_start < 0)
+		return range;
+	from = lock.l_len < 0 ? lock.l_start + lock.l_len : lock.l_start;
+	if (from < 0 || __builtin_add_overflow(lock.l_len < 0 ? lock.l_start : lock.l_start - 1,
+					       lock.l_len < 0 ? -1 : lock.l_len, &to))
+		return range;
+	range.is_known = true;
+	range.from = (uint64_t)from;
+	range.to = lock.l_len == 0 || to == INT64_MAX ? TO_END : (uint64_t)to;
+	return range;
+}
+
+static bool is_range(const struct file_lock *lock, const struct file_range *range)
+{
+	return !range->is_known || (lock->from == range->from && lock->to == range->to);
 }
 
 static bool is_mine(const struct asleep *asleep, const struct file_lock *lock, const char *type,
@@ -145,6 +216,8 @@ static void infer(struct wait *wait)
 
 static void find_owners(struct asleep *asleep, const char *type, uint64_t inode, uint64_t key)
 {
+	bool is_flock = strcmp(type, "FLOCK") == 0;
+	const struct file_range range = is_flock ? (struct file_range){ 0 } : range_of(asleep);
 	struct file_lock lock, owner = { 0 };
 	uint64_t first = 0;
 	bool is_several = false;
@@ -155,7 +228,7 @@ static void find_owners(struct asleep *asleep, const char *type, uint64_t inode,
 		if (!lock.waits)
 			owner = lock;
 		if (!lock.waits || !owner.type[0] || lock.id != owner.id ||
-		    !is_mine(asleep, &lock, type, inode))
+		    !is_mine(asleep, &lock, type, inode) || !is_range(&lock, &range))
 			continue;
 		is_several |= first && first != lock.id;
 		first = lock.id;

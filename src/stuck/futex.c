@@ -11,7 +11,8 @@
  *	monitor, lock of Java     see hotspot.h
  *	RLock of Python           see python_lock.h
  *	LWLock of PostgreSQL      nobody: see postgres.h
- *	condition, semaphore      nobody; nor of a glibc mutex whose owner has exited, or was in the process before fork()
+ *	locks of musl             see futex_musl.c
+ *	condition, semaphore      nobody, but in shared memory the only other process that has it, as inferred; nor of a glibc mutex whose owner has exited, or was in the process before fork()
  *
  * A layout is only believed when all of it fits: an owner that lives in the same process, a kind that
  * exists, a count that is above 0, pointers that lead back. Else nobody is named.
@@ -21,20 +22,22 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "stuck/futex_int.h"
 #include "stuck/go_runtime.h"
 #include "stuck/hotspot.h"
 #include "stuck/maps.h"
 #include "stuck/postgres.h"
 #include "stuck/python_lock.h"
+#include "stuck/related.h"
 #include "stuck/snap_int.h"
 
 #define GLIBC_KIND_MAX	   3
 #define GLIBC_KIND_SHARED  0x80
 #define GLIBC_KIND_ELISION 0x300
-#define GLIBC_USERS_MAX	   (1 << 20)
 #define KIND_RECURSIVE	   1
 #define TID_MAX		   (1 << 22)
-#define HOLDERS_MAX	   8 /* threads of Python that are told of one lock */
+#define HOLDERS_MAX	   8   /* threads of Python that are told of one lock */
+#define SHARERS_LOOKED	   16u /* processes: more would cost too much, at every look */
 
 /* pthread_rwlock_t of glibc: __readers, __flags */
 #define RWLOCK_WRITER	       2u
@@ -49,15 +52,7 @@
 #endif
 #define MUSL_STATE_BEHIND_TID 8
 
-struct futex {
-	struct asleep *asleep;
-	uint64_t address;
-	uint32_t op;
-	uint32_t awaited; /* the value that it slept on */
-	bool is_private;
-};
-
-static uint32_t word_at(const struct futex *futex, int offset)
+uint32_t futex_word(const struct futex *futex, int offset)
 {
 	uint32_t word;
 
@@ -65,8 +60,7 @@ static uint32_t word_at(const struct futex *futex, int offset)
 	return word;
 }
 
-/* Our number of a tid in a word of the process; 0 = it is none of its threads, or a main thread that has ended. */
-static int32_t own_thread(const struct futex *futex, uint32_t number)
+int32_t futex_own_thread(const struct futex *futex, uint32_t number)
 {
 	struct asleep *asleep = futex->asleep;
 	const struct task *task;
@@ -87,7 +81,7 @@ static int32_t any_thread(const struct futex *futex, uint32_t number)
 {
 	struct asleep *asleep = futex->asleep;
 	struct look *look = &asleep->snap->look;
-	int32_t tid = own_thread(futex, number);
+	int32_t tid = futex_own_thread(futex, number);
 	struct mapping mapping;
 	struct process *other;
 
@@ -101,7 +95,7 @@ static int32_t any_thread(const struct futex *futex, uint32_t number)
 	return tid;
 }
 
-static bool set_owner(const struct futex *futex, int32_t tid, const char *what, enum stuck_how how)
+bool futex_set_owner(const struct futex *futex, int32_t tid, const char *what, enum stuck_how how)
 {
 	struct wait *wait = futex->asleep->wait;
 	const struct stuck_edge edge = { .tid = tid, .how = how };
@@ -111,11 +105,58 @@ static bool set_owner(const struct futex *futex, int32_t tid, const char *what, 
 	return true;
 }
 
-static bool set_unowned(const struct futex *futex, const char *what)
+/* Without the private flag, as std::atomic waits; the kernel then goes by the memory. */
+static bool is_own_memory(const struct futex *futex)
 {
-	wait_object_at(futex->asleep->wait, what, futex->address, "");
-	futex->asleep->wait->has_unowned = true;
-	futex->asleep->wait->is_inside = futex->is_private;
+	struct asleep *asleep = futex->asleep;
+
+	return maps_is_private(&asleep->snap->look, asleep->process, futex->address);
+}
+
+/*
+ * The one process beside this one that has the word in its memory, of those around it: it may set the word. Not where
+ * other threads of this one may do so as well, or several have it.
+ */
+static int32_t only_sharer(const struct futex *futex)
+{
+	struct asleep *asleep = futex->asleep;
+	struct look *look = &asleep->snap->look;
+	struct mapping mapping;
+	struct related related;
+	int32_t found = 0;
+
+	if (asleep->process->count != 1 || look_is_nested(look, asleep->process) ||
+	    !maps_at(look, asleep->process, futex->address, &mapping))
+		return 0;
+	related_find(look, &asleep->task, &related);
+	if (related.count > SHARERS_LOOKED)
+		return 0;
+	for (size_t i = 1; i < related.count; i++) {
+		struct process other = { .tgid = related.tgids[i] };
+		bool shares = maps_has(look, &other, &mapping);
+
+		map_fini(&other.numbers);
+		if (shares && found)
+			return 0;
+		if (shares)
+			found = related.tgids[i];
+	}
+	return found;
+}
+
+bool futex_set_unowned(const struct futex *futex, const char *what)
+{
+	struct wait *wait = futex->asleep->wait;
+	struct stuck_edge edge = { .is_process = true,
+				   .is_inferred = true,
+				   .how = STUCK_HOW_SHARES_MEMORY };
+
+	wait_object_at(wait, what, futex->address, "");
+	wait->has_unowned = true;
+	wait->is_inside = futex->is_private || is_own_memory(futex);
+	edge.tid = wait->is_inside ? 0 : only_sharer(futex);
+	if (edge.tid)
+		wait_edge(wait, &edge);
 	return true;
 }
 
@@ -123,7 +164,7 @@ static bool set_unowned(const struct futex *futex, const char *what)
 static bool is_tid_word(const struct futex *futex)
 {
 	bool is_pi = futex->op == FUTEX_LOCK_PI || futex->op == FUTEX_LOCK_PI2;
-	uint32_t word = word_at(futex, 0);
+	uint32_t word = futex_word(futex, 0);
 	int32_t tid;
 
 	if (!is_pi && (!(word & FUTEX_WAITERS) || word != futex->awaited))
@@ -131,83 +172,82 @@ static bool is_tid_word(const struct futex *futex)
 	tid = any_thread(futex, word & FUTEX_TID_MASK);
 	if (!tid)
 		return false;
-	return set_owner(futex, tid, is_pi ? "PI mutex" : "mutex", STUCK_HOW_MUTEX_WORD);
+	return futex_set_owner(futex, tid, is_pi ? "PI mutex" : "mutex", STUCK_HOW_MUTEX_WORD);
 }
 
 static bool is_glibc_mutex(const struct futex *futex)
 {
-	uint32_t kind = word_at(futex, 16), users = word_at(futex, 12);
+	uint32_t kind = futex_word(futex, 16), users = futex_word(futex, 12);
 	int32_t tid;
 
-	if (futex->awaited != 2 || word_at(futex, 0) != 2)
+	if (futex->awaited != 2 || futex_word(futex, 0) != 2)
 		return false;
 	if ((kind & ~(uint32_t)(GLIBC_KIND_SHARED | GLIBC_KIND_ELISION)) > GLIBC_KIND_MAX ||
 	    !!(kind & GLIBC_KIND_SHARED) == futex->is_private || users == 0 ||
-	    users > GLIBC_USERS_MAX)
+	    users > FUTEX_USERS_MAX)
 		return false;
-	tid = any_thread(futex, word_at(futex, 8));
+	tid = any_thread(futex, futex_word(futex, 8));
 	if (!tid)
 		return false;
-	return set_owner(futex, tid,
-			 (kind & GLIBC_KIND_MAX) == KIND_RECURSIVE ? "recursive mutex" : "mutex",
-			 STUCK_HOW_MUTEX_GLIBC);
+	return futex_set_owner(
+		futex, tid, (kind & GLIBC_KIND_MAX) == KIND_RECURSIVE ? "recursive mutex" : "mutex",
+		STUCK_HOW_MUTEX_GLIBC);
 }
 
 /* One thread locked it, and is none of the process: it has exited, or fork() left it behind. */
 static bool is_glibc_orphan(const struct futex *futex)
 {
 	struct asleep *asleep = futex->asleep;
-	uint32_t count = word_at(futex, 4), owner = word_at(futex, 8);
-	uint32_t kind = word_at(futex, 16) & ~(uint32_t)GLIBC_KIND_ELISION;
-	bool has_list = word_at(futex, 24) || word_at(futex, 28) || word_at(futex, 32) ||
-			word_at(futex, 36);
+	uint32_t count = futex_word(futex, 4), owner = futex_word(futex, 8);
+	uint32_t kind = futex_word(futex, 16) & ~(uint32_t)GLIBC_KIND_ELISION;
+	bool has_list = futex_word(futex, 24) || futex_word(futex, 28) || futex_word(futex, 32) ||
+			futex_word(futex, 36);
 	AUTO_FREE char *what = NULL;
 
-	if (futex->awaited != 2 || word_at(futex, 0) != 2 || !futex->is_private ||
+	if (futex->awaited != 2 || futex_word(futex, 0) != 2 || !futex->is_private ||
 	    kind > GLIBC_KIND_MAX || (kind == KIND_RECURSIVE) != (count > 0) ||
-	    word_at(futex, 12) != 1 || has_list || owner == 0 || owner > TID_MAX ||
-	    look_is_nested(&asleep->snap->look, asleep->process) || own_thread(futex, owner))
+	    futex_word(futex, 12) != 1 || has_list || owner == 0 || owner > TID_MAX ||
+	    look_is_nested(&asleep->snap->look, asleep->process) || futex_own_thread(futex, owner))
 		return false;
 	what = xasprintf("mutex (by its layout; of thread %u, which is not in this process)",
 			 owner);
-	return set_unowned(futex, what);
+	return futex_set_unowned(futex, what);
 }
 
 /* readers, writers, phase, writers' futex, two pads, writer; pshared and flags at 28 and 48 */
 static bool rwlock_fits(const struct futex *futex, int base)
 {
-	uint32_t readers = word_at(futex, base), phase = word_at(futex, base + 8);
-	uint32_t shared = word_at(futex, base + 28), flags = word_at(futex, base + 48);
+	uint32_t readers = futex_word(futex, base), phase = futex_word(futex, base + 8);
+	uint32_t shared = futex_word(futex, base + 28), flags = futex_word(futex, base + 48);
 
 	return (shared != 0) == !futex->is_private && shared <= 1 && flags <= 2 && phase <= 3 &&
-	       word_at(futex, base + 12) <= 3 && (readers & 3) != 0;
+	       futex_word(futex, base + 12) <= 3 && (readers & 3) != 0;
 }
 
-/* So many have it, as they count themselves; who they are is written nowhere. */
-static bool set_readers(const struct futex *futex, uint32_t readers)
+bool futex_set_readers(const struct futex *futex, uint32_t readers)
 {
 	AUTO_FREE char *what =
 		xasprintf("rwlock held by %u reader%s", readers, readers > 1 ? "s" : "");
 
-	return set_unowned(futex, what);
+	return futex_set_unowned(futex, what);
 }
 
 static bool is_glibc_rwlock(const struct futex *futex)
 {
 	for (int base = -12; base <= -8; base += 4) {
-		bool is_write_phase = word_at(futex, base) & 1;
+		bool is_write_phase = futex_word(futex, base) & 1;
 		int32_t tid;
 
 		if (futex->awaited < 2 || futex->awaited > 3 || !rwlock_fits(futex, base) ||
-		    word_at(futex, 0) != futex->awaited)
+		    futex_word(futex, 0) != futex->awaited)
 			continue;
-		tid = any_thread(futex, word_at(futex, base + 24));
+		tid = any_thread(futex, futex_word(futex, base + 24));
 		if (is_write_phase && tid)
-			return set_owner(futex, tid, "rwlock", STUCK_HOW_RWLOCK_GLIBC);
+			return futex_set_owner(futex, tid, "rwlock", STUCK_HOW_RWLOCK_GLIBC);
 		/* Readers have no names; believed when nothing else fits the word either. */
-		if (!is_write_phase && word_at(futex, base + 24) == 0 &&
-		    word_at(futex, base) >> RWLOCK_SHIFT > 0)
-			return set_readers(futex, word_at(futex, base) >> RWLOCK_SHIFT);
+		if (!is_write_phase && futex_word(futex, base + 24) == 0 &&
+		    futex_word(futex, base) >> RWLOCK_SHIFT > 0)
+			return futex_set_readers(futex, futex_word(futex, base) >> RWLOCK_SHIFT);
 	}
 	return false;
 }
@@ -234,12 +274,12 @@ static size_t add_waiters_at(const struct futex *futex, uint64_t address, enum s
 /* Where writers are preferred, readers queue behind the one that waits for the readers before it. */
 static bool is_behind_writer(const struct futex *futex)
 {
-	uint32_t readers = word_at(futex, 0);
+	uint32_t readers = futex_word(futex, 0);
 
 	if (readers != futex->awaited || !rwlock_fits(futex, 0) ||
 	    (readers & RWLOCK_BITS) != (RWLOCK_WRITER | RWLOCK_READERS_WAIT) ||
-	    readers >> RWLOCK_SHIFT == 0 || word_at(futex, 24) != 0 ||
-	    word_at(futex, 48) != RWLOCK_PREFERS_WRITERS)
+	    readers >> RWLOCK_SHIFT == 0 || futex_word(futex, 24) != 0 ||
+	    futex_word(futex, 48) != RWLOCK_PREFERS_WRITERS)
 		return false;
 	wait_object_at(futex->asleep->wait, "rwlock", futex->address, "");
 	if (!add_waiters_at(futex, futex->address + 8, STUCK_HOW_RWLOCK_WRITER))
@@ -251,9 +291,9 @@ static bool is_behind_writer(const struct futex *futex)
 /* sem_t: value, waiters, whether processes share it */
 static bool sem_fits(const struct futex *futex)
 {
-	uint32_t waiters = word_at(futex, 4), sharing = word_at(futex, 8);
+	uint32_t waiters = futex_word(futex, 4), sharing = futex_word(futex, 8);
 
-	return futex->awaited == 0 && waiters > 0 && waiters < GLIBC_USERS_MAX &&
+	return futex->awaited == 0 && waiters > 0 && waiters < FUTEX_USERS_MAX &&
 	       (sharing == 0 || sharing == FUTEX_PRIVATE_FLAG) &&
 	       (sharing == 0) == futex->is_private;
 }
@@ -272,19 +312,19 @@ static int32_t pthread_tid(const struct futex *futex, uint64_t at, bool is_glibc
 	at += is_glibc ? GLIBC_PTHREAD_TID : MUSL_PTHREAD_TID;
 	if (!look_memory(&asleep->snap->look, asleep->process, at, &tid, sizeof(tid)))
 		return 0;
-	return own_thread(futex, tid);
+	return futex_own_thread(futex, tid);
 }
 
 static bool is_glibc_join(const struct futex *futex)
 {
 	int32_t tid;
 
-	if (futex->is_private || word_at(futex, 0) != futex->awaited)
+	if (futex->is_private || futex_word(futex, 0) != futex->awaited)
 		return false;
 	tid = pthread_tid(futex, futex->address - GLIBC_PTHREAD_TID, true);
-	if (!tid || tid != own_thread(futex, futex->awaited))
+	if (!tid || tid != futex_own_thread(futex, futex->awaited))
 		return false;
-	return set_owner(futex, tid, "thread's end", STUCK_HOW_JOINED_GLIBC);
+	return futex_set_owner(futex, tid, "thread's end", STUCK_HOW_JOINED_GLIBC);
 }
 
 static bool is_musl_join(const struct futex *futex)
@@ -292,12 +332,12 @@ static bool is_musl_join(const struct futex *futex)
 	uint64_t tid_at = futex->address - MUSL_STATE_BEHIND_TID;
 	int32_t tid;
 
-	if (futex->awaited < 1 || futex->awaited > 3 || word_at(futex, 0) != futex->awaited)
+	if (futex->awaited < 1 || futex->awaited > 3 || futex_word(futex, 0) != futex->awaited)
 		return false;
 	tid = pthread_tid(futex, tid_at - MUSL_PTHREAD_TID, false);
 	if (!tid || tid == futex->asleep->task.tid)
 		return false;
-	return set_owner(futex, tid, "thread's end", STUCK_HOW_JOINED_MUSL);
+	return futex_set_owner(futex, tid, "thread's end", STUCK_HOW_JOINED_MUSL);
 }
 
 /* int lock, int count, void *owner */
@@ -307,13 +347,13 @@ static bool is_stdio_lock(const struct futex *futex)
 	int32_t tid;
 
 	memcpy(&owner, futex->asleep->task.window + TASK_WINDOW_BEFORE + 8, sizeof(owner));
-	if (futex->awaited != 2 || word_at(futex, 0) != 2 || word_at(futex, 4) == 0 ||
-	    word_at(futex, 4) > 1024)
+	if (futex->awaited != 2 || futex_word(futex, 0) != 2 || futex_word(futex, 4) == 0 ||
+	    futex_word(futex, 4) > 1024)
 		return false;
 	tid = pthread_tid(futex, owner, true);
 	if (!tid)
 		return false;
-	return set_owner(futex, tid, "stdio lock", STUCK_HOW_FILE_STREAM);
+	return futex_set_owner(futex, tid, "stdio lock", STUCK_HOW_FILE_STREAM);
 }
 
 /* Who took it by `with` is seen in a frame; who took it by acquire() is not. */
@@ -344,7 +384,7 @@ static bool set_python_with(const struct futex *futex, uint64_t key)
 	size_t count = python_holders(futex->asleep, key, holders, HOLDERS_MAX);
 
 	return set_python_holders(futex, "Python Lock", holders, count) ||
-	       set_unowned(futex, "Python Lock (notes no owner)");
+	       futex_set_unowned(futex, "Python Lock (notes no owner)");
 }
 
 /* Of multiprocessing: a semaphore that processes share. */
@@ -374,8 +414,8 @@ static bool is_python_lock(const struct futex *futex)
 		return set_python_with(&named, lock.key);
 	tid = pthread_tid(futex, lock.owner, true);
 	if (!tid || tid == futex->asleep->task.tid)
-		return set_unowned(&named, "Python RLock");
-	return set_owner(&named, tid, "Python RLock", STUCK_HOW_PYTHON_RLOCK);
+		return futex_set_unowned(&named, "Python RLock");
+	return futex_set_owner(&named, tid, "Python RLock", STUCK_HOW_PYTHON_RLOCK);
 }
 #else
 static bool is_glibc_join(const struct futex *futex)
@@ -409,17 +449,26 @@ static bool is_python_shared(const struct futex *futex)
 }
 #endif
 
-/* Two groups: references at 16, sizes at 24, waiters at 36, signals at 40 (a word each). */
+/*
+ * How many have waited, twice that; two groups: references at 16, sizes at 24, waiters at 36, signals at 40 (a word
+ * each). The lowest bit of the signals says that a group is closed: nobody waits for such a word. That of the
+ * waiters says that processes share it.
+ */
 static bool is_glibc_cond(const struct futex *futex)
 {
+	if (futex->awaited & 1 || futex->awaited >= FUTEX_USERS_MAX)
+		return false;
 	for (int group = 0; group < 2; group++) {
 		int base = -40 - 4 * group;
-		uint32_t references = word_at(futex, base + 16 + 4 * group);
-		uint32_t waiters = word_at(futex, base + 36) >> 3;
+		uint32_t references = futex_word(futex, base + 16 + 4 * group);
+		uint32_t users = futex_word(futex, base + 36), waiters = users >> 3;
+		uint64_t waited =
+			(uint64_t)futex_word(futex, base + 4) << 32 | futex_word(futex, base);
 
-		if (waiters > 0 && waiters < GLIBC_USERS_MAX && references >= 2 &&
-		    references / 2 <= waiters)
-			return set_unowned(futex, "condition variable (by its layout)");
+		if (waiters > 0 && waiters < FUTEX_USERS_MAX && references >= 2 &&
+		    references / 2 <= waiters && waited / 2 >= waiters &&
+		    !(users & 1) == futex->is_private)
+			return futex_set_unowned(futex, "condition variable (by its layout)");
 	}
 	return false;
 }
@@ -456,25 +505,26 @@ static uint32_t waiting_here(const struct futex *futex)
 /* in, current_round, count, shared, out; round by round as many come in as it is for: they wait for the second. */
 static bool is_glibc_barrier(const struct futex *futex)
 {
-	uint32_t in = word_at(futex, -4), round = word_at(futex, 0), of = word_at(futex, 4);
+	uint32_t in = futex_word(futex, -4), round = futex_word(futex, 0),
+		 of = futex_word(futex, 4);
 	uint32_t come = in - round;
 	AUTO_FREE char *what = NULL;
 
-	if (!futex->is_private || round != futex->awaited || word_at(futex, 8) != 0 || come == 0 ||
-	    come >= of || of > GLIBC_USERS_MAX || come != waiting_here(futex))
+	if (!futex->is_private || round != futex->awaited || futex_word(futex, 8) != 0 ||
+	    come == 0 || come >= of || of > FUTEX_USERS_MAX || come != waiting_here(futex))
 		return false;
 	what = xasprintf("barrier (by its layout; %u of %u have come)", come, of);
-	return set_unowned(futex, what);
+	return futex_set_unowned(futex, what);
 }
 
 static bool is_glibc_sem(const struct futex *futex)
 {
-	return sem_fits(futex) && set_unowned(futex, "semaphore (by its layout)");
+	return sem_fits(futex) && futex_set_unowned(futex, "semaphore (by its layout)");
 }
 
 static bool is_refused_pi(const struct futex *futex)
 {
-	return futex->awaited == 0 && word_at(futex, 0) == 0 && refused_pi_wait(futex->asleep);
+	return futex->awaited == 0 && futex_word(futex, 0) == 0 && refused_pi_wait(futex->asleep);
 }
 
 /* HotSpot's threads wait in conditions of their own for what its tables tell. */
@@ -486,17 +536,18 @@ static bool is_java_monitor(const struct futex *futex)
 /* Go's runtime waits for work in words of its own. */
 static bool is_go(const struct futex *futex)
 {
-	return futex->is_private && runs_go(futex->asleep) &&
-	       set_unowned(futex, "futex (Go: goroutines are not seen)");
+	if (!futex->is_private || !runs_go(futex->asleep))
+		return false;
+	futex->asleep->wait->is_scheduled = true;
+	return futex_set_unowned(futex, "futex (of a Go program)");
 }
 
 /* In the order of how sure each is. */
 static bool (*const layouts[])(const struct futex *futex) = {
-	is_tid_word,	 is_glibc_join,	   is_musl_join,     is_glibc_mutex,
-	is_stdio_lock,	 is_glibc_rwlock,  is_behind_writer, is_refused_pi,
-	is_java_monitor, is_python_lock,   is_postgres_lock, is_python_shared,
-	is_glibc_orphan, is_glibc_barrier, is_glibc_sem,     is_glibc_cond,
-	is_go,
+	is_tid_word,	  is_glibc_join,    is_musl_join,    is_glibc_mutex,   is_stdio_lock,
+	is_glibc_rwlock,  is_behind_writer, is_refused_pi,   is_java_monitor,  is_python_lock,
+	is_postgres_lock, is_python_shared, is_glibc_orphan, is_glibc_barrier, is_glibc_sem,
+	is_glibc_cond,	  futex_is_musl,    is_go,
 };
 
 static bool is_waiting_op(uint32_t op)
@@ -528,5 +579,5 @@ void futex_wait(struct asleep *asleep)
 		if (layouts[i](&futex))
 			return;
 	}
-	(void)set_unowned(&futex, "futex");
+	(void)futex_set_unowned(&futex, "futex");
 }

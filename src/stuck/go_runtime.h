@@ -1,7 +1,7 @@
 /*
  * go_runtime.h - whether a process runs Go: its threads wait for work in futexes of Go's scheduler.
  *
- * What goroutines wait for, and who has a sync.Mutex, which notes no owner, is not seen.
+ * What goroutines wait for: see goroutines.h. Who has a sync.Mutex, which notes no owner, is not seen.
  */
 #ifndef STUCK_GO_RUNTIME_H
 #define STUCK_GO_RUNTIME_H

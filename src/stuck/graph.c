@@ -351,6 +351,21 @@ static bool are_held(const struct graph *graph, uint32_t process)
 	return kind == STUCK_STOPPED || kind == STUCK_FROZEN;
 }
 
+/* The one thread of the process; beside that which waits, unless a signal's handler could run in it. NONE = several. */
+static uint32_t only_other(const struct graph *graph, uint32_t process, uint32_t waits)
+{
+	const uint32_t *members = graph->to + graph->next[process];
+	uint32_t count = graph->next[process + 1] - graph->next[process];
+
+	if (count == 1)
+		return members[0];
+	if (count != 2 || !graph->stuck->threads[waits].is_complete)
+		return NONE;
+	if (members[0] == waits)
+		return members[1];
+	return members[1] == waits ? members[0] : NONE;
+}
+
 /* The one task that is waited for; NULL = several come into question. */
 static const struct stuck_thread *only_target(const struct graph *graph, uint32_t node)
 {
@@ -361,9 +376,11 @@ static const struct stuck_thread *only_target(const struct graph *graph, uint32_
 		return NULL;
 	to = graph->to[graph->next[node]];
 	if (to >= graph->threads) { /* a process: when it has one thread alone */
-		if (graph->next[to + 1] - graph->next[to] != 1 && !are_held(graph, to))
+		uint32_t other = only_other(graph, to, node);
+
+		if (other == NONE && !are_held(graph, to))
 			return NULL;
-		to = graph->to[graph->next[to]];
+		to = other == NONE ? graph->to[graph->next[to]] : other;
 	}
 	return &stuck->threads[to];
 }

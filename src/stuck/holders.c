@@ -20,6 +20,7 @@
 
 #define HOLDERS_MAX 1000000 /* descriptors of all */
 #define PROCESS_MAX 200000  /* of one */
+#define TABLES_MAX  32	    /* processes at once */
 #define LINK_BYTES  4096
 #define KIND_PIPE   0u
 #define KIND_SOCKET 1u
@@ -45,13 +46,21 @@ uint64_t holders_master_key(int32_t pts)
 	return (uint64_t)pts << 2 | KIND_MASTER;
 }
 
-/* The table of one process. */
+/* The tables of some processes: to hand each over by itself takes long on a busy machine. */
 struct table_job {
 	struct worker_job job;
 	int proc_fd;
+	uint64_t budget_ns; /* of look_spent_ns() */
+	int32_t tgids[TABLES_MAX];
+	size_t tgid_count;
+	size_t barred, left_out; /* of them */
+
+	/* Of the one that is being read. */
 	int32_t tgid;
 	int error;
 	bool is_cut;
+	size_t first; /* its first entry */
+
 	struct holder *holders; /* owned */
 	size_t count;
 	size_t cap;
@@ -143,7 +152,7 @@ static void read_entries(struct table_job *job, int32_t tid)
 		return;
 	errno = 0;
 	while (!job->is_cut && (entry = readdir(dir))) {
-		job->is_cut = job->count >= PROCESS_MAX;
+		job->is_cut = job->count - job->first >= PROCESS_MAX;
 		if (entry->d_name[0] != '.' && !job->is_cut)
 			add_entry(job, dirfd(dir), entry->d_name);
 		errno = 0;
@@ -154,27 +163,44 @@ static void read_entries(struct table_job *job, int32_t tid)
 }
 
 /* A main thread that ended before the others has no table any more: then another one's. */
-static void table_job_run(struct worker_job *worker_job)
+static void read_table(struct table_job *job, int32_t tgid)
 {
-	struct table_job *job = (struct table_job *)worker_job;
 	AUTO_FREE int32_t *tids = NULL;
 	char path[64];
 	int count;
 
-	read_entries(job, job->tgid);
-	if (job->count || job->error == -EACCES || job->error == -EPERM)
+	job->tgid = tgid;
+	job->is_cut = false;
+	job->first = job->count;
+	read_entries(job, tgid);
+	if (job->count > job->first || job->error == -EACCES || job->error == -EPERM)
 		return;
-	snprintf(path, sizeof(path), "%d/task", job->tgid);
+	snprintf(path, sizeof(path), "%d/task", tgid);
 	count = proc_numbers(job->proc_fd, path, &tids);
-	if (count > 0 && tids[count - 1] != job->tgid)
+	if (count > 0 && tids[count - 1] != tgid)
 		read_entries(job, tids[count - 1]);
 }
 
-static void add_table(struct holders *holders, const struct table_job *job)
+static void table_job_run(struct worker_job *worker_job)
 {
-	/* A process that is gone has nothing, nor has a zombie. */
-	holders->barred += job->error == -EACCES || job->error == -EPERM;
-	holders->left_out += job->is_cut;
+	struct table_job *job = (struct table_job *)worker_job;
+
+	for (size_t i = 0; i < job->tgid_count; i++) {
+		if (look_spent_ns() > job->budget_ns) {
+			job->left_out += job->tgid_count - i;
+			return;
+		}
+		read_table(job, job->tgids[i]);
+		/* A process that is gone has nothing, nor has a zombie. */
+		job->barred += job->error == -EACCES || job->error == -EPERM;
+		job->left_out += job->is_cut;
+	}
+}
+
+static void add_tables(struct holders *holders, const struct table_job *job)
+{
+	holders->barred += job->barred;
+	holders->left_out += job->left_out;
 	for (size_t i = 0; i < job->count; i++) {
 		holders->all = vec_room(holders->all, holders->count, &holders->cap,
 					sizeof(*holders->all));
@@ -182,19 +208,32 @@ static void add_table(struct holders *holders, const struct table_job *job)
 	}
 }
 
-static void read_table(struct holders *holders, int proc_fd, struct worker *worker, int32_t tgid)
+/* False = that took too long: nothing of it is known. */
+static bool read_tables(struct holders *holders, const struct table_job *asked,
+			struct worker *worker)
 {
 	struct table_job *job = xcalloc(1, sizeof(*job));
 
+	*job = *asked;
 	job->job = (struct worker_job){ table_job_run, table_job_free };
-	job->proc_fd = proc_fd;
-	job->tgid = tgid;
-	if (!worker_do(worker, &job->job)) {
-		holders->left_out++;
-		return;
-	}
-	add_table(holders, job);
+	if (!worker_do(worker, &job->job))
+		return false;
+	add_tables(holders, job);
 	table_job_free(&job->job);
+	return true;
+}
+
+/* One process that hangs does not cost what the others have. */
+static void read_each(struct holders *holders, const struct table_job *asked, struct worker *worker)
+{
+	for (size_t i = 0; i < asked->tgid_count; i++) {
+		struct table_job one = { .proc_fd = asked->proc_fd,
+					 .budget_ns = asked->budget_ns,
+					 .tgids = { asked->tgids[i] },
+					 .tgid_count = 1 };
+
+		holders->left_out += !read_tables(holders, &one, worker);
+	}
 }
 
 ORDER_FUNCTION(by_key, struct holder, ORDER_UP(key), ORDER_UP(tgid));
@@ -208,12 +247,19 @@ void holders_make(struct holders *holders, int proc_fd, struct worker *worker, u
 		return;
 	holders->is_made = true;
 	count = proc_numbers(proc_fd, ".", &tgids);
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < count; i += TABLES_MAX) {
+		struct table_job asked = { .proc_fd = proc_fd, .budget_ns = budget_ns };
+
 		if (look_spent_ns() > budget_ns || holders->count > HOLDERS_MAX) {
 			holders->left_out += (size_t)(count - i);
 			break;
 		}
-		read_table(holders, proc_fd, worker, tgids[i]);
+		while (asked.tgid_count < TABLES_MAX && i + (int)asked.tgid_count < count) {
+			asked.tgids[asked.tgid_count] = tgids[i + (int)asked.tgid_count];
+			asked.tgid_count++;
+		}
+		if (!read_tables(holders, &asked, worker))
+			read_each(holders, &asked, worker);
 	}
 	if (holders->count)
 		qsort(holders->all, holders->count, sizeof(*holders->all), by_key);

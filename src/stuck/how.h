@@ -10,6 +10,7 @@ enum stuck_how {
 	STUCK_HOW_PARENT, /* has not waited for the process that exited */
 	STUCK_HOW_CHILD,
 	STUCK_HOW_VFORK_CHILD,
+	STUCK_HOW_CHILD_SIGNAL,
 	STUCK_HOW_PIDFD,
 
 	/* Locks of libraries, by what has their owner. */
@@ -31,6 +32,7 @@ enum stuck_how {
 	STUCK_HOW_JAVA_MONITOR,
 	STUCK_HOW_JAVA_JOINED,
 	STUCK_HOW_JAVA_LOCK,
+	STUCK_HOW_JAVA_TASK,
 
 	/* Of PostgreSQL: 'mode' says in which. */
 	STUCK_HOW_POSTGRES_HOLDS,
@@ -50,13 +52,16 @@ enum stuck_how {
 	STUCK_HOW_ACCEPTS_NONE,
 	STUCK_HOW_LISTENS,
 	STUCK_HOW_TERMINAL_MASTER,
+	STUCK_HOW_TERMINAL,
 	STUCK_HOW_RECEIVES_QUEUE,
 	STUCK_HOW_SENDS_QUEUE,
 	STUCK_HOW_SEMAPHORE,
 	STUCK_HOW_RECEIVED_LAST,
 	STUCK_HOW_SENT_LAST,
+	STUCK_HOW_SHARES_MEMORY, /* of a futex: nobody else has it */
 	STUCK_HOW_FILE_LOCK,
-	STUCK_HOW_A_FILE_LOCK, /* one of those that fit */
+	STUCK_HOW_A_FILE_LOCK,	  /* one of those that fit */
+	STUCK_HOW_TOOK_FILE_LOCK, /* and may have it no more */
 	STUCK_HOW_LEASE,
 	STUCK_HOW_FUSE,
 	STUCK_HOW_USERFAULTFD,

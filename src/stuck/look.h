@@ -23,7 +23,8 @@ struct process {
 	bool has_nested; /* the following is known */
 	bool has_numbers;
 	struct map numbers; /* where they are not ours: by its own number of a thread, ours */
-	bool is_nested;	    /* the numbers that it knows tasks by are not ours */
+	uint64_t private_from, private_to; /* of maps_is_private(); 0 = nothing known yet */
+	bool is_nested;			   /* the numbers that it knows tasks by are not ours */
 };
 
 struct look {

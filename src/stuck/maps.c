@@ -16,8 +16,10 @@ struct maps_job {
 	struct worker_job job;
 	int proc_fd;
 	int32_t tgid;
-	uint64_t address; /* 0 = what is asked for is 'mapping', or the library */
-	char library[32]; /* "" = none */
+	uint64_t address;   /* 0 = what is asked for is 'mapping', or the library */
+	char library[32];   /* "" = none */
+	bool wants_private; /* of 'address', where its mapping begins and ends */
+	uint64_t start, end;
 	struct mapping mapping;
 	bool is_found;
 };
@@ -46,6 +48,16 @@ static bool is_it(struct maps_job *job, const char *line)
 	job->mapping.offset = offset + (job->address - start);
 	snprintf(job->mapping.device, sizeof(job->mapping.device), "%s", device);
 	return true;
+}
+
+/* The line is that of the address, and of memory that is copied, not shared. */
+static bool is_private_one(struct maps_job *job, const char *line)
+{
+	char shared;
+
+	return sscanf(line, "%" SCNx64 "-%" SCNx64 " %*c%*c%*c%c", &job->start, &job->end,
+		      &shared) == 3 &&
+	       job->address >= job->start && job->address < job->end && shared == 'p';
 }
 
 /* A "*" in the pattern stands for anything. */
@@ -91,7 +103,9 @@ static void maps_job_run(struct worker_job *worker_job)
 		return;
 	}
 	while (!job->is_found && getline(&line, &room, file) > 0)
-		job->is_found = job->library[0] ? is_library(job, line) : is_it(job, line);
+		job->is_found = job->library[0]	     ? is_library(job, line)
+				: job->wants_private ? is_private_one(job, line)
+						     : is_it(job, line);
 }
 
 /* Whether it was found; what was asked for is in 'asked' and answered there. */
@@ -126,6 +140,19 @@ bool maps_at(struct look *look, struct process *process, uint64_t address,
 	if (!address || !maps_run(look, process, &asked))
 		return false;
 	*out_mapping = asked.mapping;
+	return true;
+}
+
+bool maps_is_private(struct look *look, struct process *process, uint64_t address)
+{
+	struct maps_job asked = { .address = address, .wants_private = true };
+
+	if (address >= process->private_from && address < process->private_to)
+		return true;
+	if (!address || !maps_run(look, process, &asked))
+		return false;
+	process->private_from = asked.start;
+	process->private_to = asked.end;
 	return true;
 }
 

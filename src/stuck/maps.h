@@ -21,6 +21,12 @@ struct mapping {
 bool maps_at(struct look *look, struct process *process, uint64_t address,
 	     struct mapping *out_mapping);
 
+/*
+ * Whether what is at 'address' is memory of this process alone, but for who shares all of its memory. Asked again
+ * for an address beside the last one, it costs nothing.
+ */
+bool maps_is_private(struct look *look, struct process *process, uint64_t address);
+
 /* Where the library of that name is loaded: the address of its first byte. */
 bool maps_library(struct look *look, struct process *process, const char *name,
 		  uint64_t *out_address);

@@ -7,7 +7,10 @@
 struct stacks;
 struct stuck;
 
-/* Objects with the address of a word that 'stacks' knows get its name instead. */
+/*
+ * Objects with the address of a word that 'stacks' knows get its name instead. What kind of object it is, is told by
+ * the functions of a stack where nothing in memory does: see waited_kind.h.
+ */
 void stuck_name_futexes(struct stuck *stuck, const struct stacks *stacks);
 
 #endif

@@ -1,6 +1,4 @@
 /* python_shared.c - locks of multiprocessing: semaphores in a file that processes share, of parent and children. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -8,39 +6,8 @@
 #include "stuck/maps.h"
 #include "stuck/python_int.h"
 #include "stuck/python_lock.h"
+#include "stuck/related.h"
 #include "stuck/snap_int.h"
-
-#define RELATED_MAX    64u
-#define CHILDREN_BYTES 1024
-
-struct related {
-	int32_t tgids[RELATED_MAX];
-	size_t count;
-};
-
-static void add_related(struct related *related, int32_t tgid)
-{
-	for (size_t i = 0; i < related->count; i++) {
-		if (related->tgids[i] == tgid)
-			return;
-	}
-	if (tgid > 0 && related->count < RELATED_MAX)
-		related->tgids[related->count++] = tgid;
-}
-
-static void add_children(struct look *look, struct related *related, int32_t tgid)
-{
-	struct process process = { .tgid = tgid };
-	char name[64], text[CHILDREN_BYTES], *at = text, *end;
-
-	snprintf(name, sizeof(name), "task/%d/children", tgid);
-	if (look_file(look, &process, name, text, sizeof(text)) <= 0)
-		return;
-	for (long pid = strtol(at, &end, 10); end != at; pid = strtol(at, &end, 10)) {
-		add_related(related, (int32_t)pid);
-		at = end;
-	}
-}
 
 /* Those of one process, of which the file is mapped there. */
 static size_t process_holders(struct snap *snap, struct process *process,
@@ -71,17 +38,14 @@ size_t python_shared_holders(struct asleep *asleep, uint64_t semaphore,
 			     struct python_holder *out_holders, size_t max)
 {
 	struct snap *snap = asleep->snap;
-	struct related related = { 0 };
+	struct related related;
 	struct mapping mapping;
 	size_t found = 0;
 
 	if (!python_of(snap, asleep->process)->is_python ||
 	    !maps_at(&snap->look, asleep->process, semaphore, &mapping))
 		return 0;
-	add_related(&related, asleep->task.tgid);
-	add_related(&related, asleep->task.ppid);
-	add_children(&snap->look, &related, asleep->task.ppid);
-	add_children(&snap->look, &related, asleep->task.tgid);
+	related_find(&snap->look, &asleep->task, &related);
 	for (size_t i = 0; i < related.count && found < max; i++) {
 		struct process other = { .tgid = related.tgids[i] };
 		bool is_own = related.tgids[i] == asleep->task.tgid;

@@ -5,7 +5,8 @@
  * the method. A table of the code says, for each of its instructions, how many values stay on that stack when an
  * exception is raised there: the method is among them from when lock.__enter__ returned until lock.__exit__ is
  * called. Since 3.14 it is not a method of that lock but the type's, and the lock is the next value. Of a Condition or a
- * lock of multiprocessing it is a method of an object that has the lock.
+ * lock of multiprocessing it is a method of an object that has the lock. Of what contextlib.contextmanager made it is
+ * a method of an object that has a generator: that one's frame, which waits in a `yield`, is inside `with` as well.
  *
  * Of a thread that runs meanwhile nothing is believed when it went on while its frame was read.
  */
@@ -34,6 +35,9 @@
 #define VERSION_CAPACITY   0x030d
 #define VERSION_UNBOUND	   0x030e /* since then: values of a frame are references */
 #define EXIT		   "__exit__"
+#define GENERATORS_MAX	   8u  /* one within the other */
+#define GENERATOR_3_11	   80u /* where the frame of a generator begins */
+#define GENERATOR_FRAME	   72u /* since 3.12 */
 #define REFERENCE_OBJECT   16u /* of a weak reference */
 #define FIRSTS_MAX	   128u
 #define ATTRIBUTES_MAX	   30u
@@ -108,6 +112,7 @@ struct python_walk {
 	uint64_t runtime, code_type, method_type, bound_type, unbound_type, function_type;
 	uint64_t version;	     /* 0x030b: 3.11 */
 	uint32_t frames;	     /* so far */
+	uint32_t generators;	     /* that are gone into */
 	int32_t tid;		     /* whose frames these are */
 	uint64_t self;		     /* what it is called by itself: threading.get_ident() */
 	uint64_t firsts[FIRSTS_MAX]; /* the first variables of its inner frames */
@@ -304,7 +309,35 @@ static bool is_at_work(const struct python_walk *walk, uint64_t object)
 	return walk->first_count == FIRSTS_MAX;
 }
 
-/* Of an object of Python that has a lock: a Condition, a lock of multiprocessing. */
+/* A value of a frame: since 3.14 the lowest bit of the reference says whether it is counted. */
+static uint64_t value_at(const struct python_walk *walk, uint64_t address)
+{
+	uint64_t value = remote_u64(walk->memory, address);
+
+	return walk->version >= VERSION_UNBOUND ? value & ~UINT64_C(1) : value;
+}
+
+static void frame_exits(struct python_walk *walk, uint64_t frame, uint64_t code);
+
+/* Its frame, which is part of it: its own `with` are the thread's that is inside `with` of its manager. */
+static bool take_generator(struct python_walk *walk, uint64_t object)
+{
+	uint64_t frame, code;
+
+	if (object % sizeof(object) || walk->generators == GENERATORS_MAX ||
+	    !python_is_a(walk->python, object, "generator"))
+		return false;
+	frame = object + (walk->version == 0x030b ? GENERATOR_3_11 : GENERATOR_FRAME);
+	code = value_at(walk, frame + walk->at.frame_code);
+	if (remote_u64(walk->memory, code + PYTHON_TYPE) != walk->code_type)
+		return false;
+	walk->generators++;
+	frame_exits(walk, frame, code);
+	walk->generators--;
+	return true;
+}
+
+/* Of an object of Python that has a lock: a Condition, a lock of multiprocessing; or a generator. */
 static bool take_attribute(struct python_walk *walk, uint64_t object, struct python_with *out_with)
 {
 	uint64_t values = is_at_work(walk, object) ? 0 : attributes_of(walk, object);
@@ -315,16 +348,10 @@ static bool take_attribute(struct python_walk *walk, uint64_t object, struct pyt
 
 		if (value && take_lock(walk, value, out_with))
 			return true;
+		if (value && take_generator(walk, value))
+			return false;
 	}
 	return false;
-}
-
-/* A value of a frame: since 3.14 the lowest bit of the reference says whether it is counted. */
-static uint64_t value_at(const struct python_walk *walk, uint64_t address)
-{
-	uint64_t value = remote_u64(walk->memory, address);
-
-	return walk->version >= VERSION_UNBOUND ? value & ~UINT64_C(1) : value;
 }
 
 /* The method of a type, and the object that it is for. */
@@ -375,7 +402,7 @@ static bool is_still_there(struct python_walk *walk, uint64_t frame, uint64_t in
 	       now == instruction;
 }
 
-static void frame_withs(struct python_walk *walk, uint64_t frame, uint64_t code)
+static void frame_exits(struct python_walk *walk, uint64_t frame, uint64_t code)
 {
 	uint64_t instruction = remote_u64(walk->memory, frame + walk->at.frame_instruction);
 	uint32_t depth = frame_depth(walk, code, instruction);
@@ -395,6 +422,11 @@ static void frame_withs(struct python_walk *walk, uint64_t frame, uint64_t code)
 		if (is_exit && is_still_there(walk, frame, instruction))
 			add_with(walk->python, with.key, with.holder);
 	}
+}
+
+static void frame_withs(struct python_walk *walk, uint64_t frame, uint64_t code)
+{
+	frame_exits(walk, frame, code);
 	if (walk->first_count < FIRSTS_MAX)
 		walk->firsts[walk->first_count++] = value_at(walk, frame + walk->at.frame_locals);
 }

@@ -168,6 +168,7 @@ static void work_out(struct asleep *asleep)
 		wait->kind = STUCK_FROZEN;
 	else if (task->state == 'S') {
 		asleep_in_call(asleep);
+		child_signal_wait(asleep);
 		wait->kind = settled(wait);
 	} else if (task->state == 'D')
 		asleep_in_kernel(asleep);

@@ -28,7 +28,8 @@ struct wait {
 	bool has_outside;
 	bool has_timer;
 	bool has_unowned;
-	bool is_inside; /* unowned, in memory that only its own process reaches */
+	bool is_scheduled; /* as of a thread */
+	bool is_inside;	   /* unowned, in memory that only its own process reaches */
 	bool has_unknown;
 	bool has_hole;	/* not all who have it are known */
 	bool needs_all; /* each of its edges must let go, not only one */
@@ -117,7 +118,11 @@ int32_t pidfd_pid(struct asleep *asleep, int32_t fd);
 
 /* Children: wait4(), waitid(), vfork(). */
 void child_wait(struct asleep *asleep);
+void sigchld_wait(struct asleep *asleep); /* sigwait() of that alone */
 void vfork_wait(struct asleep *asleep);
+
+/* Behind the others: a main loop that sleeps for a pipe of its own may wait for SIGCHLD, whose handler writes to it. */
+void child_signal_wait(struct asleep *asleep);
 
 /* The kernel waits for a program, by the kernel's function that the task sleeps in. False = it is another one. */
 bool fuse_wait(struct asleep *asleep);
@@ -129,6 +134,9 @@ void call_wait(struct asleep *asleep, const char *name);
 
 /* Read who has what open, once. */
 void snap_make_holders(struct snap *snap);
+
+/* The signals that it has handlers for, by bits; all ones = not known. */
+uint64_t snap_caught_signals(struct asleep *asleep);
 
 /* Whether a signal handler of its own could end it: it catches signals that are not just ^C. */
 bool snap_catches_signals(struct asleep *asleep);

@@ -54,17 +54,25 @@ static const struct stuck_edge *edge_of(const struct wait *wait, const struct st
 	return NULL;
 }
 
+/* Those of its own process, or those of others. */
+static void join_edges_of(const struct wait *first, const struct wait *second, bool is_own,
+			  struct stuck_thread *thread)
+{
+	for (size_t i = 0; i < second->count; i++) {
+		const struct stuck_edge *edge = &second->edges[i], *other = edge_of(first, edge);
+
+		if (other && (edge->is_process && edge->tid == thread->tgid) == is_own)
+			thread->edges[thread->edge_count++] = other->is_inferred ? *other : *edge;
+	}
+}
+
+/* Others first: that its own process could end it, as of a loop that wakes itself, tells least. */
 static void join_edges(const struct wait *first, const struct wait *second,
 		       struct stuck_thread *thread)
 {
 	thread->edges = second->count ? xcalloc(second->count, sizeof(*thread->edges)) : NULL;
-	for (size_t i = 0; i < second->count; i++) {
-		const struct stuck_edge *other = edge_of(first, &second->edges[i]);
-
-		if (other)
-			thread->edges[thread->edge_count++] =
-				other->is_inferred ? *other : second->edges[i];
-	}
+	join_edges_of(first, second, false, thread);
+	join_edges_of(first, second, true, thread);
 	thread->is_complete &=
 		thread->edge_count == first->count && thread->edge_count == second->count;
 }
@@ -89,6 +97,7 @@ static void join_waits(const struct wait *first, const struct wait *second,
 	thread->is_timed = first->is_timed || second->is_timed;
 	thread->is_inside = thread->kind == STUCK_UNOWNED && first->is_inside &&
 			    second->is_inside && !thread->is_timed;
+	thread->is_scheduled = first->is_scheduled && second->is_scheduled;
 	thread->has_outside = first->has_outside || second->has_outside;
 	thread->is_complete = is_closed(first) && is_closed(second);
 	thread->needs_all = first->needs_all && second->needs_all;

@@ -94,8 +94,10 @@ struct stuck_thread {
 	bool is_timed;	    /* a time limit ends it, too */
 	bool is_inside;	    /* STUCK_UNOWNED, and only its own process can end it */
 	bool is_closed;	    /* the same, and all threads of its process are known: see closed.h */
-	bool has_outside;   /* somebody from outside can end it, too: see STUCK_OUTSIDE */
-	bool is_complete;   /* nobody but the edges can end it, but for signals */
+	bool is_scheduled;  /* the same, for work: its runtime passes that from thread to thread */
+	int32_t only_tid; /* of such a one: by exclusion, nobody but this thread can end it; 0 = not known */
+	bool has_outside; /* somebody from outside can end it, too: see STUCK_OUTSIDE */
+	bool is_complete; /* nobody but the edges can end it, but for signals */
 	bool needs_all; /* all edges that are not inferred must end it together, not any of them */
 	uint64_t
 		since_ns; /* CLOCK_MONOTONIC: when it last had a CPU, or a little earlier; 0 = unknown */
@@ -157,6 +159,7 @@ struct stuck_select {
 	size_t count;
 	const char *comm;    /* all processes of that name; NULL = none */
 	bool all;	     /* all processes, without threads of the kernel */
+	bool without_parent; /* of all processes, not the parent of the calling one */
 	bool may_be_gone;    /* some of 'tgids' may have exited, if not all have */
 	bool with_children;  /* and whom they began, and these, as far as the kernel tells it */
 	size_t most_threads; /* no process is begun behind so many; 0 = as many as there may be */

@@ -73,6 +73,8 @@ static void read_call(int proc_fd, struct task *task)
 	task->has_call = rc > 0 && task_parse_call(text, task);
 }
 
+#define PAGE_BYTES 4096u /* or more: a part of a page is read as well */
+
 static bool is_asleep(const struct task *task)
 {
 	return task->state == 'S' || task->state == 'D';
@@ -97,21 +99,21 @@ static bool read_memory(const struct task *task, uint64_t address, void *buffer,
 	return process_vm_readv(task->tid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
 }
 
-/* The whole window, or, at the edge of what is mapped, only from the word on. */
+/* The whole window, or, at the edge of what is mapped, the part of it that is in the page of the word. */
 void task_read_window(struct task *task)
 {
-	uint64_t address = task->args[0];
+	uint64_t address = task->args[0], start = address - TASK_WINDOW_BEFORE;
+	uint64_t edge = (start / PAGE_BYTES + 1) * PAGE_BYTES; /* the next page */
+	size_t skip = edge <= address ? edge - start : 0;
+	size_t bytes = (skip ? TASK_WINDOW_BYTES : edge - start) - skip;
 
 	task->has_window = false;
 	if (!is_in_futex(task) || address < TASK_WINDOW_BEFORE)
 		return;
 	memset(task->window, 0, sizeof(task->window));
-	task->has_window =
-		read_memory(task, address - TASK_WINDOW_BEFORE, task->window, TASK_WINDOW_BYTES);
-	for (size_t behind = TASK_WINDOW_BYTES - TASK_WINDOW_BEFORE;
-	     behind >= sizeof(uint32_t) && !task->has_window; behind /= 2)
-		task->has_window =
-			read_memory(task, address, task->window + TASK_WINDOW_BEFORE, behind);
+	task->has_window = read_memory(task, start, task->window, TASK_WINDOW_BYTES);
+	if (!task->has_window && edge - start < TASK_WINDOW_BYTES)
+		task->has_window = read_memory(task, start + skip, task->window + skip, bytes);
 }
 
 bool task_read(int proc_fd, int32_t tgid, int32_t tid, const struct task *before,

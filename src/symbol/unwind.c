@@ -17,6 +17,7 @@
 #include "symbol/demangle.h"
 #include "symbol/die_name.h"
 #include "symbol/extents.h"
+#include "symbol/frame_base.h"
 #include "symbol/inlined.h"
 #include "symbol/symbol_spans.h"
 #include "symbol/units.h"
@@ -34,8 +35,8 @@
 #define UNWIND_SP 31
 #else
 #define UNWIND_SP 7
+#define UNWIND_FP 6
 #endif
-#define UNWIND_SP_32 4
 
 struct unwind_module {
 	int fd; /* a view: that of its map */
@@ -64,6 +65,7 @@ struct unwinder {
 	void *known_context;
 	struct unwind_start start; /* of the walk that is under way; a view */
 	bool is_beyond;		   /* since the last frame it asked for what was not copied */
+	uint64_t absent;	   /* registers that are not known in the last frame */
 	struct unwind_frame *frames;
 	size_t frame_count, frame_max;
 	bool is_cut; /* it ended at our own word */
@@ -425,6 +427,21 @@ static uint64_t unwind_sp(const struct unwinder *unwinder, Dwfl_Frame *state)
 	return dwfl_frame_reg(state, unwinder->is_32 ? UNWIND_SP_32 : UNWIND_SP, &sp) == 0 ? sp : 0;
 }
 
+/* The registers that are not known in this frame, of those that were not in the first one. */
+static uint64_t unwind_absent(const struct unwinder *unwinder, Dwfl_Frame *state)
+{
+	uint64_t absent = 0;
+	Dwarf_Word word;
+
+	for (uint64_t left = unwinder->start.absent; left; left &= left - 1) {
+		unsigned int i = (unsigned int)__builtin_ctzll(left);
+
+		if (dwfl_frame_reg(state, i, &word) != 0)
+			absent |= UINT64_C(1) << i;
+	}
+	return absent;
+}
+
 /*
  * Go's scheduler, and C, run on the stack of the thread, goroutines on others. The tables of the code that goes from
  * one to the other do not say so: what follows there would be what the stack held before.
@@ -456,6 +473,7 @@ static int unwind_take_frame(Dwfl_Frame *state, void *context)
 	bool is_leaf;
 
 	unwinder->is_beyond = false;
+	unwinder->absent = unwind_absent(unwinder, state);
 	if (unwinder->frame_count >= unwinder->frame_max) {
 		unwinder->is_cut = true;
 		unwinder->cut_why = "too many frames";
@@ -580,6 +598,19 @@ static bool unwind_is_first(struct unwinder *unwinder, const struct unwind_frame
 	       unwind_word(unwinder, frame->sp, 1 + args, &zero) && !zero;
 }
 
+/* libdw takes that for the end, too: the table goes by a register that is not known. */
+static bool unwind_is_blind(const struct unwinder *unwinder)
+{
+	const struct unwind_frame *frame;
+	uint64_t pc;
+
+	if (!unwinder->frame_count || !unwinder->absent)
+		return false;
+	frame = &unwinder->frames[unwinder->frame_count - 1];
+	pc = frame->pc - frame->is_call;
+	return frame_base_registers(dwfl_addrmodule(unwinder->dwfl, pc), pc) & unwinder->absent;
+}
+
 /* As unwinder_walk(), from what is in 'unwinder'. */
 static void unwind_walk_up(struct unwinder *unwinder, const char **out_end)
 {
@@ -592,10 +623,58 @@ static void unwind_walk_up(struct unwinder *unwinder, const char **out_end)
 	else if (rc != 0 && unwinder->frame_count &&
 		 unwind_is_first(unwinder, &unwinder->frames[unwinder->frame_count - 1]))
 		*out_end = NULL;
+	else if (unwind_is_blind(unwinder))
+		*out_end = "a register that leads on is not known";
 	else if (unwinder->is_beyond) /* which libdw takes for a frame that nobody called */
 		*out_end = "it is longer than the copied part";
 	else if (rc == 0)
 		*out_end = unwinder->frame_count > before + 1 ? NULL : "its caller is not known";
+}
+
+/*
+ * Where it ends as the frame pointer is not known: by the instructions of the function that needs it. The functions
+ * that it called have kept it, so it was the same all the time. There stands what the function's caller called by.
+ */
+static bool unwind_find_base(struct unwinder *unwinder, uint64_t *out_base)
+{
+	const struct unwind_frame *frame = &unwinder->frames[unwinder->frame_count - 1];
+	uint64_t bytes, back, map;
+
+	if (unwinder->is_32 || !frame->sp ||
+	    !frame_base_find(dwfl_addrmodule(unwinder->dwfl, frame->pc - frame->is_call),
+			     frame->pc - frame->is_call, &bytes) ||
+	    !unwind_word(unwinder, frame->sp + bytes, 1, &back))
+		return false;
+	*out_base = frame->sp + bytes;
+	map = unwind_map_of(unwinder, back - 1);
+	return map != UNWIND_NO_MAP && unwinder->images[map].is_known &&
+	       frame_base_is_call(dwfl_addrmodule(unwinder->dwfl, back - 1), back);
+}
+
+static void unwind_walk_known(struct unwinder *unwinder, const char **out_end)
+{
+	size_t before = unwinder->frame_count;
+	struct unwind_start *start = &unwinder->start;
+	uint64_t regs[64], base;
+
+	unwind_walk_up(unwinder, out_end);
+#if defined(UNWIND_FP)
+	if (unwinder->is_cut || unwinder->frame_count == before ||
+	    !(unwinder->absent >> UNWIND_FP & 1) || !unwind_find_base(unwinder, &base))
+		return;
+	memcpy(regs, start->regs, start->reg_count * sizeof(*regs));
+	regs[UNWIND_FP] = base;
+	start->regs = regs;
+	start->absent &= ~(UINT64_C(1) << UNWIND_FP);
+	unwinder->frame_count = before;
+	unwinder->is_beyond = false;
+	unwind_walk_up(unwinder, out_end);
+#else
+	(void)before;
+	(void)start;
+	(void)regs;
+	(void)base;
+#endif
 }
 
 /* The call of clone(), and its caller as if that stood before its return address. */
@@ -614,7 +693,7 @@ static void unwind_walk_clone(struct unwinder *unwinder, uint64_t pc, uint64_t t
 	regs[UNWIND_SP] += sizeof(to);
 	regs[start->reg_count - 1] = to - 1;
 	start->regs = regs;
-	unwind_walk_up(unwinder, out_end);
+	unwind_walk_known(unwinder, out_end);
 	if (unwinder->frame_count > 1) {
 		unwinder->frames[1].pc = to;
 		unwinder->frames[1].is_call = true;
@@ -646,7 +725,7 @@ size_t unwinder_walk(struct unwinder *unwinder, const struct unwind_start *start
 	if (max > 1 && unwind_clone(unwinder, pc, &to))
 		unwind_walk_clone(unwinder, pc, to, out_end);
 	else
-		unwind_walk_up(unwinder, out_end);
+		unwind_walk_known(unwinder, out_end);
 	return unwinder->frame_count;
 }
 

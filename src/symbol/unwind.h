@@ -82,6 +82,7 @@ size_t unwinder_walk(struct unwinder *unwinder, const struct unwind_start *start
  * is unwind_reg_count(), and files of i386 do not count.
  */
 #define UNWIND_REGS_32 9
+#define UNWIND_SP_32   4 /* the number of its stack pointer */
 size_t unwinder_reg_count(const struct unwinder *unwinder);
 
 void unwinder_free(struct unwinder *unwinder); /* NULL is fine */

@@ -325,6 +325,8 @@ enum wait_flag {
 	WAIT_THROTTLED = 1 << 13,
 	/* In a cut: behind its end no event tells when it ended. */
 	WAIT_LOST = 1 << 14,
+	/* It did not come, and any of several could have brought it: 'origin' is named by BY_CHILDREN or BY_ENDS. */
+	WAIT_GROUP = 1 << 15,
 };
 
 /* The upper half of a wait's flags: the number of the epoll set it is on, and 1; 0 = of none, or not known. */
@@ -340,8 +342,15 @@ enum wait_flag {
 #define BY_TAKER_GONE	     "taker_gone_one_has"
 #define BY_TAKER_GONE_FAMILY "taker_gone_family_has"
 #define BY_GLIBC_OWNER	     "glibc_owner"
+#define BY_TOLD_BEFORE	     "told_before"
 #define BY_PASSED_ON	     "passed_on"
 #define BY_SEEN		     "seen " /* and a name of stuck/how.h */
+#define BY_CHILD_SIGNAL	     "child_signal"
+
+/* The name of the origin of WAIT_GROUP: behind it the slots of all of them, such as "children 7 12". */
+#define BY_CHILDREN "children "
+#define BY_ENDS	    "ends "
+#define GROUP_MAX   64u
 
 /* One wait of one thread: from the switch out to the wake-up. */
 struct wait {
@@ -374,8 +383,8 @@ static inline uint32_t wait_asked(const struct wait *wait)
 
 	return !origin->time_ns && !origin->word &&
 			       (origin->kind == ACTOR_NONE || origin->kind == ACTOR_THREAD) &&
-			       !(wait->flags &
-				 (WAIT_ASKED | WAIT_EXPECTS | WAIT_OWNED | WAIT_THROTTLED))
+			       !(wait->flags & (WAIT_ASKED | WAIT_EXPECTS | WAIT_OWNED |
+						WAIT_THROTTLED | WAIT_GROUP))
 		       ? origin->name
 		       : 0;
 }
@@ -386,7 +395,8 @@ static inline uint32_t wait_looked(const struct wait *wait)
 	const struct actor *origin = &wait->origin;
 
 	return !origin->time_ns && origin->word && origin->kind == ACTOR_NONE &&
-			       !(wait->flags & (WAIT_EXPECTS | WAIT_OWNED | WAIT_THROTTLED))
+			       !(wait->flags &
+				 (WAIT_EXPECTS | WAIT_OWNED | WAIT_THROTTLED | WAIT_GROUP))
 		       ? origin->name
 		       : 0;
 }

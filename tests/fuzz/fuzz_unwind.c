@@ -3,7 +3,7 @@
  *
  * The input is: four maps (8 bytes each: where in the file's code, how much, where it is), registers,
  * then the stack. Words of the stack that are small become addresses of code, so that walks go on. A flag of the first map takes
- * a small file of i386 instead, as of a 32-bit program.
+ * a small file of i386 instead, as of a 32-bit program; one of the second leaves two registers, as /proc tells them.
  */
 #include <assert.h>
 #include <elf.h>
@@ -27,6 +27,8 @@
 #define STACK_386   0xffff0000u
 #define BYTES_386   0x2000u
 #define FLAG_386    2
+#define FLAG_TWO    4
+#define ALL_BUT_TWO 0xff7fu /* of x86-64: the stack pointer, and the program counter */
 
 struct map_input {
 	uint16_t offset, pages, at, flags;
@@ -184,6 +186,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		stack[i] = is_386 ? word_386((uint32_t)stack[i]) |
 					    (uint64_t)word_386((uint32_t)(stack[i] >> 32)) << 32
 				  : word_of(stack[i]);
+	start.absent = inputs[1].flags & FLAG_TWO && !is_386 ? ALL_BUT_TWO : 0;
 	make_maps(inputs, is_386 ? fd_386 : own_fd, is_386 ? CODE_386 : CODE_AT, maps);
 	walk(maps, &start);
 	return 0;

@@ -249,16 +249,49 @@ def check_overwritten(tap):
         explained(recorder.dir, 1)
 
 
+def ran_ns(pids):
+    """By the kernel's count; 0 where it does not count."""
+    times = []
+    for pid in pids:
+        with open("/proc/%d/schedstat" % pid) as file:
+            times.append(int(file.read().split()[0]))
+    return sum(times)
+
+
+def check_budget(tap):
+    """With a budget the looks take half of it at most, and are rarer for it."""
+    percent, seconds = 0.4, 5
+    options = (*SMALL, "--on", ORDERED, "--on", SALE, "--pause", "1h", "--budget", str(percent))
+    with Shop(folder_of(0, "costly"), size="256K") as shop:
+        shop.ask("order")
+        with Recorder(tap, "budget", *options) as recorder:
+            tap.ok(looked_at(), "budget: a program that was there is found", status())
+            pids = [pid for pid, _ in flight.watchers(recorder.pid) if open("/proc/%d/comm" % pid).read().startswith("holdup-logged")]
+            begin, before = time.monotonic(), ran_ns(pids)
+            shop.ask("storm %d" % (1000 * seconds))
+            share = (ran_ns(pids) - before) / (time.monotonic() - begin) / kernel.S / os.cpu_count() * 100
+            every_ns = status()["logged"]["look_ns"]
+            shop.ask("order")
+            tap.ok(await_that(lambda: fired()[0]), "budget: what is logged then fires all the same", status())
+            cost = status()
+            tap.ok(cost["cost_ns"] > cost["events_cpu_ns"] + cost["bpf_cpu_ns"] + ran_ns(pids) - before, "budget: looks count as a cost", cost)
+    if not before:
+        tap.skipped("budget: half of it is for looks", "the kernel does not count CPU time of threads")
+        return
+    kernel.note("budget: looks took %.3f %% of all CPUs, one in %.0f ms" % (share, every_ns / kernel.MS))
+    tap.ok(share < 1.3 * percent / 2, "budget: half of it is for looks", share)
+
+
 def spoil(path, luck):
     """Somebody means ill with a file of its own."""
     size = os.path.getsize(path)
     with contextlib.suppress(OSError), open(path, "r+b") as file:
         if os.path.basename(path) == "metadata":
-            text = file.read()
+            text = file.read(4 << 20) # it grows each time
             file.seek(0)
             file.write(luck.choice((text.replace(b"uint64_t", b"string  "), text + b"event {\n\tid = 9; name = \"shop:ordered\"; fields := struct { ",
                                     text.replace(b"size = 16", b"size = 64"), bytes(luck.randrange(256) for _ in range(4000)),
-                                    text * 40, b"", text + b"/* " + b"x" * (2 << 20))))
+                                    (text * 40)[:4 << 20], b"", text + b"/* " + b"x" * (2 << 20))))
             return
         for at in range(0, min(max(size, PACKET), 16 * PACKET), PACKET):
             file.seek(at + luck.randrange(4, 140))
@@ -313,6 +346,22 @@ def check_hostile(tap):
         explained(recorder.dir, len(rows))
 
 
+def check_again(tap):
+    """Who looks is killed: that is told, it is started again, and what programs log then fires."""
+    with Recorder(tap, "again", *SMALL, "--on", ORDERED, "--pause", "1ms") as recorder, Shop(folder_of(0, "shop-again")) as shop:
+        shop.ask("order")
+        looked_at()
+        looker = next(pid for pid, _ in flight.watchers(recorder.pid) if open("/proc/%d/comm" % pid).read() == "holdup-logged\n")
+        os.kill(looker, 9)
+        off = await_that(lambda: not status()["triggers"][0]["works"])
+        tap.ok(off and any("is off: the process that looks for it was ended by signal 9; the next one in 1 s" in one["text"] for one in status()["messages"]),
+               "again: its end is told", status())
+        tap.ok(await_that(lambda: status()["triggers"][0]["works"]) and looked_at(), "again: another one looks", status())
+        before = fired()[0]
+        shop.ask("order")
+        tap.ok(await_that(lambda: fired()[0] == before + 1), "again: what is logged then fires", fired(), before)
+
+
 def check_end(tap):
     """All of it ends with the recorder, also when that is killed."""
     with Recorder(tap, "end", *SMALL, "--on", ORDERED) as recorder, Shop(folder_of(0, "last")) as shop:
@@ -340,7 +389,7 @@ def main():
     tap = kernel.Tap()
     with kernel.workdir("/var/tmp"):
         try:
-            for check in (check_event, check_ended, check_namespace, check_late, check_pair, check_behind, check_overwritten, check_hostile, check_end):
+            for check in (check_event, check_ended, check_namespace, check_late, check_pair, check_behind, check_overwritten, check_budget, check_hostile, check_again, check_end):
                 check(tap)
         finally:
             kernel.holdup("flight", "stop")

@@ -45,6 +45,7 @@ class Systemd(bus.Client):
 
     def __init__(self, path, units=None):
         self.units, self.subscribers, self.silent, self.absent, self.lists = units or {}, set(), False, set(), 0
+        self.groups = {}
         super().__init__(path)
         self.call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName", "su", (NAME, 4))
 
@@ -58,6 +59,8 @@ class Systemd(bus.Client):
                                       for name, (active, sub, _, _) in list(self.units.items()) if {active, sub} & set(values[0])],)
         if member == "LoadUnit":
             return "o", (unit_path({"alias.service": "web@1.service"}.get(values[0], values[0])),)
+        if member == "Get" and values[1] == "ControlGroup":
+            return "v", (("s", self.groups.get(path, "")),)
         if member == "Get":
             return "v", (("s", "not-found" if path in {unit_path(name) for name in self.absent} else "loaded"),)
         if member == "GetAll" and not self.silent:
@@ -112,11 +115,12 @@ def said(text):
 
 
 def child_of(pid):
-    for name in os.listdir("/proc"):
-        with contextlib.suppress(OSError, ValueError), open("/proc/%d/status" % int(name)) as file:
+    """Who listens: a child of its keeper, which is one of the recorder."""
+    for child, _ in flight.watchers(pid):
+        with contextlib.suppress(OSError), open("/proc/%d/status" % child) as file:
             told = dict(line.split(":", 1) for line in file if ":" in line)
-            if told["Name"].strip() == "holdup-unit" and int(told["PPid"]) == pid:
-                return int(name), told
+            if told["Name"].strip() == "holdup-unit":
+                return child, told
     return None, {}
 
 
@@ -165,6 +169,36 @@ def check_verdict(tap, recorder, systemd):
     rows = flight.explained(recorder.dir, 1)
     tap.ok(rows and rows[0]["why"] == "unit web@1.service failed: timeout", "failed: a snapshot, and what failed how", rows)
     tap.ok(rows and rows[0]["verdict"].startswith("sleep (%d): " % main.pid), "failed: the main process is explained", rows)
+
+
+def check_group(tap):
+    """A process that does not end is explained, as the unit's main one has ended at once."""
+    with own_cgroups() as cgroups, private_bus() as one:
+        if not cgroups:
+            tap.skipped("group: others of a unit", "no cgroups are mounted")
+            return
+        systemd = Systemd(one.path)
+        path = "/%s/web@1.service" % os.path.basename(cgroups[0])
+        systemd.groups[unit_path("web@1.service")] = path
+        folder = os.path.dirname(cgroups[0]) + path
+        os.mkdir(folder)
+        with flight.Recorder(tap, "group", "--memory", "32M", "--on", "unit:web@*") as recorder:
+            begun = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+            join = ["sh", "-c", "echo $$ >%s/cgroup.procs; exec \"$@\"" % folder, "sh"]
+            main, other = subprocess.Popen([*join, "sh", "-c", "exit 3"]), subprocess.Popen([*join, "sleep", "1.2"])
+            systemd.set("web@1.service", "active", "running", main=(main.pid, begun, 0))
+            main.wait()
+            ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+            time.sleep(0.2)
+            systemd.set("web@1.service", "deactivating", "stop-sigterm", "exit-code", main=(main.pid, begun, ended))
+            other.wait()
+            systemd.set("web@1.service", "deactivating", "final-sigkill", "exit-code", main=(main.pid, begun, ended))
+            systemd.fail("web@1.service", "exit-code", main=(main.pid, begun, ended))
+            rows = flight.explained(recorder.dir, 1)
+            tap.ok(rows and rows[0]["why"] == "unit web@1.service failed: exit-code; 1 other process of the unit had not ended yet",
+                   "group: who did not end is counted", rows)
+            tap.ok(rows and rows[0]["verdict"].startswith("sleep (%d): " % other.pid), "group: it is explained", rows)
+        systemd.close()
 
 
 def check_once(tap, recorder, systemd):
@@ -266,11 +300,24 @@ def check_lost(tap, recorder, one, systemd):
     systemd = Systemd(one.path, dict(systemd.units, **{"web@12.service": ("failed", "failed", "exec-condition", 1)}))
     await_fired(tap, [12, 1, 0], "lost: what failed meanwhile fires")
     tap.ok(flight.status()["triggers"][0]["works"], "lost: it is back", flight.status())
-    pid, _ = child_of(recorder.pid)
-    os.kill(pid, 9)
-    tap.ok(said("unit:web@* is off: the process that listens to systemd has ended") and not flight.status()["triggers"][0]["works"],
-           "lost: who listens is killed, and it is told", flight.status())
+    check_again(tap, recorder, systemd)
     systemd.close()
+
+
+def check_again(tap, recorder, systemd):
+    """Who listens is killed, again and again: it is started again, later each time, and what fails then fires."""
+    begin = time.monotonic()
+    for count, pause in enumerate((1, 2)):
+        pid, _ = flight.await_that(lambda: child_of(recorder.pid) if child_of(recorder.pid)[0] else None)
+        os.kill(pid, 9)
+        told = said("who listens to systemd was ended by signal 9: failures of units are not seen; the next one in %d s" % pause)
+        tap.ok(told and not any(one["works"] for one in flight.status()["triggers"]), "again: its end is told, and that nothing is heard", flight.status())
+        off = flight.flight("list", "--dir", recorder.dir).stderr
+        tap.ok("this trigger is off, see holdup flight status: unit:web@*" in off or count, "again: also with the list", off)
+        tap.ok(flight.await_that(lambda: all(one["works"] for one in flight.status()["triggers"])), "again: it hears again", flight.status())
+    tap.ok(time.monotonic() - begin >= 3, "again: not at once", time.monotonic() - begin)
+    systemd.fail("web@13.service", "signal")
+    await_fired(tap, [13, 1, 0], "again: what fails then fires")
 
 
 def check_played(tap):
@@ -393,7 +440,7 @@ def main():
     tap = kernel.Tap()
     with kernel.workdir("/var/tmp"):
         try:
-            for check in (check_played, check_real):
+            for check in (check_played, check_group, check_real):
                 check(tap)
         finally:
             flight.flight("stop")

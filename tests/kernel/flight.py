@@ -25,7 +25,9 @@ STALL_MS, LIMIT_MS, FOUND_MS, BETWEEN_MS = 700, 200, 3000, 500
 PATIENCE_S = 60
 LEDGER_MS = 500 # what flight-names.c waits is longer
 TRIES = 4
-SMALL = ("--memory", "%dK" % (6144 + 1536 * os.cpu_count()))
+ENDED_S = 5
+FOUND_S = 5 # by then programs that keep their own events are known
+SMALL = ("--memory", "%dK" % (7168 + 1536 * os.cpu_count()))  # some 400 KiB above the least
 RIGHTS = {"cap_dac_override": 1, "cap_dac_read_search": 2, "cap_sys_ptrace": 19, "cap_syslog": 34}
 SCHEMA = os.path.join(kernel.ROOT, "docs", "schema")
 
@@ -450,99 +452,6 @@ def check_points(tap):
     tap.ok(len(mine) == 1 and not left, "points: the kernel has one, and none behind", mine, left)
 
 
-def uprobes_of(pid):
-    with open(kernel.TRACEFS + "/uprobe_events") as file:
-        return [line for line in file if ":holdup_%d_" % pid in line]
-
-
-def sell(process, ms):
-    """The program passes both points, so far apart; returns how far that was, ns."""
-    process.stdin.write("%d\n" % ms)
-    process.stdin.flush()
-    return int(process.stdout.readline())
-
-
-def check_usdt(tap):
-    """A USDT point, and two of them that are too long apart: who passed them, and no other program."""
-    program = shutil.copy(os.path.join(kernel.PROGRAMS, "usdt-pair"), os.path.join(os.getcwd(), "shop"))
-    if subprocess.run([program], stdin=subprocess.DEVNULL, check=False).returncode == 77:
-        tap.skipped("usdt: points of a program", "built without sys/sdt.h")
-        return
-    point = "usdt:%s:shop:end" % program
-    pair = "pair:usdt:%s:shop:begin->usdt:%s:shop:end>1s" % (program, program)
-    none = "pair:usdt:%s:shop:begin->usdt:%s:shop:closed>1s" % (program, program)
-    talk = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with Recorder(tap, "usdt", "--keep", "1s", "--memory", "32M", "--on", pair, "--on", none, "--pause", "1h") as recorder:
-        with_bpf = "without its BPF" not in recorder.done.stderr
-        tap.ok(not with_bpf or "closed" in recorder.done.stderr, "usdt: a point that is not there is told", recorder.done.stderr)
-        with kernel.running(program, **talk) as process:
-            soon_ns = sell(process, 0)
-            early = status()["triggers"][0]["fired"]
-            late_ns = sell_behind(process, 1100, recorder.pid)
-            rows = explained(recorder.dir, 1) if with_bpf else None
-        if not with_bpf:
-            tap.skipped("usdt: a pair of points", "built without BPF programs")
-        elif soon_ns > 0.9 * kernel.S:
-            tap.skipped("usdt: the late one alone", "the program was held up between the first two")
-        else:
-            check_late(tap, "usdt", rows, pair, process.pid, late_ns)
-            check_span(tap, "usdt", rows, process.pid, late_ns)
-            tap.ok(early == 0, "usdt: the early one is none", early)
-    tap.ok(not uprobes_of(recorder.pid), "usdt: no point is left behind", uprobes_of(recorder.pid))
-    with Recorder(tap, "usdt-one", *SMALL, "--on", point, "--pause", "1h") as recorder:
-        with kernel.running(program, **talk) as process:
-            sell(process, 0)
-            rows = explained(recorder.dir, 1)
-        tap.ok(rows and re.match(r"%s: \S+-%d \[" % (re.escape(point), process.pid), rows[0]["why"]), "usdt: who passed it is told", rows)
-
-
-def sell_behind(process, ms, recorder_pid):
-    """The recorder gets no CPU until some time after the second point."""
-    os.kill(recorder_pid, signal.SIGSTOP)
-    try:
-        late_ns = sell(process, ms)
-        time.sleep(0.6)
-    finally:
-        os.kill(recorder_pid, signal.SIGCONT)
-    return late_ns
-
-
-def check_span(tap, name, rows, tid, late_ns):
-    """What is explained is from the one point to the other, however late the recorder was."""
-    found = rows and re.search(r"\(%d\): ([0-9.]+) (ms|s) of ([0-9.]+) (ms|s): sleeping until a timer" % tid, rows[0]["verdict"])
-    slept_ns, whole_ns = (float(found.group(at)) * {"ms": kernel.MS, "s": kernel.S}[found.group(at + 1)] for at in (1, 3)) if found else (0, 0)
-    tap.ok(found and slept_ns >= 0.9 * late_ns and whole_ns <= 1.1 * late_ns, name + ": between the two is explained", rows, late_ns)
-
-
-def check_late(tap, name, rows, trigger, tid, late_ns):
-    """The snapshot says which thread it was, and how late."""
-    found = rows and re.match(re.escape(trigger) + r": thread (\d+) \(\S+\), ([0-9.]+) (ms|s)$", rows[0]["why"])
-    tap.ok(found and int(found.group(1)) == tid, name + ": the late one, and whose it is", rows)
-    told_ns = found and float(found.group(2)) * {"ms": kernel.MS, "s": kernel.S}[found.group(3)]
-    tap.ok(found and told_ns >= 0.99 * late_ns, name + ": how late it was", told_ns, late_ns)
-
-
-# Soon behind each other; by two threads; and the third pair is late. Says how late the first and the last are, in ns.
-PAIRS = """
-import os, threading, time
-first, second = (lambda: os.sched_rr_get_interval(0)), (lambda: os.sched_get_priority_max(os.SCHED_FIFO))
-begin = time.monotonic_ns()
-first(); second()
-print(time.monotonic_ns() - begin)
-thread = threading.Thread(target=first)
-thread.start(); thread.join()
-time.sleep(1.1)
-second()
-input()
-first()
-begin = time.monotonic_ns()
-time.sleep(1.1)
-late = time.monotonic_ns() - begin
-second()
-print(late)
-"""
-
-
 class Ledger:
     """A process of flight-names.c: what it waits for, and in which functions, is known."""
 
@@ -809,41 +718,18 @@ def check_memory(tap):
                        "memory: as the kernel tells it", rings, bpf, own, now)
 
 
-def check_pair(tap):
-    """Two events of one thread that are too long apart, and no others."""
-    calls = ("sched_rr_get_interval", "sched_get_priority_max")
-    trigger = "pair:syscalls:sys_enter_%s->syscalls:sys_enter_%s>1s" % calls
-    none = "pair:syscalls:sys_enter_no_such->sched:sched_switch>1s"
-    with Recorder(tap, "pair", *SMALL, "--on", trigger, "--on", none, "--pause", "1h") as recorder:
-        if "without its BPF" in recorder.done.stderr:
-            tap.skipped("pair: two events", "built without BPF programs")
-            return
-        tap.ok("no event syscalls/sys_enter_no_such" in recorder.done.stderr, "pair: an event that is not there is told",
-               recorder.done.stderr)
-        process = subprocess.Popen([sys.executable, "-c", PAIRS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        process_sleeps = await_that(lambda: open("/proc/%d/syscall" % process.pid).read().startswith("0 0x0 "))
-        early = status()["triggers"][0]["fired"]
-        soon_ns, late_ns = map(int, process.communicate("go\n")[0].split())
-        if soon_ns > 0.9 * kernel.S:
-            tap.skipped("pair: the late one alone", "the program was held up between the first two")
-            return
-        rows = explained(recorder.dir, 1)
-        tap.ok(process_sleeps and early == 0, "pair: not the early ones", early)
-        check_late(tap, "pair", rows, trigger, process.pid, late_ns)
-
-
-def ticks(mode, folder, *become):
-    """A program that logs with libholdup all the time, as soon as it logs."""
+def ticks(mode, folder, *become, count=0):
+    """A program that logs with libholdup all the time or so often, as soon as it logs."""
     environment = dict(os.environ, HOLDUP="%s:%s" % (mode, folder), HOLDUP_SIZE="1M")
-    process = subprocess.Popen([*become, os.path.join(kernel.PROGRAMS, "user-ticks")], env=environment, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*become, os.path.join(kernel.PROGRAMS, "user-ticks"), str(count)], env=environment, stdout=subprocess.PIPE, text=True)
     process.stdout.readline()
     return process
 
 
-def ticks_of(trace):
-    """Times of ticks, ns, and what they count."""
+def ticks_of(trace, pid):
+    """Times of a program's ticks, ns, and what they count."""
     rows = kernel.holdup("list", "--json", "-f", "clock:tick", trace).stdout.splitlines()
-    rows = [row for row in map(json.loads, rows) if row["event"] == "clock:tick"]
+    rows = [row for row in map(json.loads, rows) if row["event"] == "clock:tick" and row["tid"] == pid]
     return [row["time_ns"] for row in rows], [row["fields"]["n"] for row in rows]
 
 
@@ -856,24 +742,53 @@ def check_programs(tap):
     with Recorder(tap, "programs", *SMALL, "--on", "runq>5000/1s") as recorder:
         keeps = ticks("flight", folder, "setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups")
         streams = ticks("stream", os.path.join(os.getcwd(), "streams"))
+        crashed = ticks("flight", folder, "setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups")
         try:
-            time.sleep(1)
+            time.sleep(FOUND_S)
+            killed_ns = time.monotonic_ns()
+            crashed.kill()
+            crashed.wait()
             trace = flight("snapshot", "programs").stdout.strip()
             again = flight("snapshot", "once more").stdout.strip()
         finally:
-            for process in (keeps, streams):
+            for process in (keeps, streams, crashed):
                 process.kill()
                 process.wait()
         explained(recorder.dir, 2)
-        made = os.listdir(os.path.join(trace, "user"))
-        tap.ok(made == ["user-ticks-%d" % keeps.pid], "programs: who keeps its last events, and not who streams them", made)
+        made = sorted(os.listdir(os.path.join(trace, "user")))
+        tap.ok(made == sorted("user-ticks-%d" % one.pid for one in (keeps, crashed)), "programs: who keeps its last events, or did, and not who streams them", made)
         info = json.loads(kernel.holdup("info", "--json", trace).stdout)
         tap.ok(any("1 program" in one["what"] and "folders" in one["why"] for one in info["missing"]), "programs: who streams is told", info["missing"])
-        times, counts = ticks_of(trace)
+        times, counts = ticks_of(trace, keeps.pid)
         tap.ok(len(counts) > 100 and counts == list(range(counts[0], counts[0] + len(counts))), "programs: no event is missing between", len(counts))
         tap.ok(times and abs(info["last_ns"] - times[-1]) < kernel.S / 2, "programs: up to the snapshot", (times[-1:], info["last_ns"]))
-        later = ticks_of(again)[1]
+        last, _ = ticks_of(trace, crashed.pid)
+        tap.ok(last and killed_ns - kernel.S / 4 < last[-1] < times[-1], "programs: of who was killed, up to its end", last[-1:], killed_ns, times[-1:])
+        later = ticks_of(again, keeps.pid)[1]
         tap.ok(later and later[-1] > counts[-1], "programs: another snapshot goes on", (later[-1:], counts[-1:]))
+
+
+def check_ended_programs(tap):
+    """Programs that have ended: one by itself long ago, in the time that the rings hold, and one that has crashed since."""
+    folder = os.path.join(os.getcwd(), "ended")
+    os.mkdir(folder)
+    with Recorder(tap, "ended", "--keep", "%ds" % (2 * ENDED_S + 10), "--memory", "256M", "-e", "core"):
+        good, crashed = ticks("flight", folder, count=16000), ticks("flight", folder)
+        good.wait()
+        good_ns = time.monotonic_ns()
+        time.sleep(ENDED_S)
+        crashed_ns = time.monotonic_ns()
+        crashed.send_signal(signal.SIGSEGV)
+        crashed.wait()
+        has_long = status()["held_ns"] > (ENDED_S + 2) * kernel.S
+        trace = flight("snapshot", "ended").stdout.strip()
+        for name, process, ended_ns in (("by itself", good, good_ns), ("crashed", crashed, crashed_ns)):
+            if process == good and not has_long:
+                tap.skipped("ended: " + name, "the rings hold too little")
+                continue
+            times, counts = ticks_of(trace, process.pid)
+            tap.ok(times and abs(times[-1] - ended_ns) < kernel.S / 4 and counts == list(range(counts[0], counts[0] + len(counts))),
+                   "ended: %s, %.0f s before" % (name, (time.monotonic_ns() - ended_ns) / kernel.S), len(times), times[-1:], ended_ns)
 
 
 def write_sleeps(path):
@@ -966,7 +881,7 @@ def main():
     with kernel.workdir("/var/tmp"):
         try:
             for check in (check_stall, check_shared, check_rights, check_kill, check_read, check_full, check_disk, check_limit, check_helpers, check_pressure,
-                          check_names, check_open, check_awaited, check_memory, check_events, check_points, check_pair, check_usdt, check_model, check_programs):
+                          check_names, check_open, check_awaited, check_memory, check_events, check_points, check_model, check_programs, check_ended_programs):
                 check(tap)
         finally:
             flight("stop")

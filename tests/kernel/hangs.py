@@ -142,6 +142,22 @@ while lock.acquire(blocking=False):
 lock.acquire()
 """
 
+# A semaphore in memory that one other process has, which took it and says so nowhere.
+SHARED = """import multiprocessing, time
+def keep(lock, ready):
+    lock.acquire()
+    ready.set()
+    time.sleep(300)
+if __name__ == "__main__":
+    context = multiprocessing.get_context("fork")
+    lock, ready = context.Lock(), context.Event()
+    keeper = context.Process(target=keep, args=(lock, ready), daemon=True)
+    keeper.start()
+    ready.wait()
+    print(keeper.pid, flush=True)
+    lock.acquire()
+"""
+
 
 def seen_by_the_recorder(tap, name, program, how):
     """What no event tells, the recorder sees as it looks: the program prints who is awaited."""
@@ -285,6 +301,7 @@ def main():
         its_own_lock(tap)
         nobody_accepts(tap)
         seen_by_the_recorder(tap, "pidfd", AWAITS, "pidfd")
+        seen_by_the_recorder(tap, "shared", SHARED, "shares_memory")
         if sys.implementation.name == "cpython" and (3, 11) <= sys.version_info < (3, 14):
             seen_by_the_recorder(tap, "rlock", RLOCK, "python_rlock")
             killed_while_it_hangs(tap)

@@ -254,6 +254,8 @@ def check_frozen(tap, top, file, freeze, thaw):
     report, done = kernel.why(file + ".holdup", "--pid", str(child.pid))
     told = [(root["kind"], root["what"]) for root in report["verdict"]]
     tap.ok(told == [("stopped", "frozen")], file + ": frozen before the recording", told)
+    named = [root["object"] for root in report["verdict"]]
+    tap.ok(named == ["with its cgroup /" + os.path.basename(folder)], file + ": with which cgroup", named)
 
 
 def check_limits(tap):

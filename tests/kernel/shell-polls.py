@@ -26,7 +26,7 @@ ASKERS = {
 # Questions that the shell itself asks. Whose end answers them is a child, as the sleeps are; the first time it also
 # looks for sleep in PATH, by the call that looks for the file.
 OWN = {
-    "signal 0": (False, "while kill -0 $holds 2>/dev/null; do sleep 0.1; done", "found it alive until it ended"),
+    "signal 0": (False, "while kill -0 $holds 2>/dev/null; do sleep 0.1; done", "found it there until it ended"),
     "a file that goes": (True, ">there; while [ -e there ]; do sleep 0.1; done", "found it until it called unlinkat()"),
     "its children": (False, 'while [ -n "$(jobs -r)" ]; do sleep 0.1; done', "found nothing until it ended"),
     "a file of a process": (False, "while read -r s </proc/$holds/stat; do sleep 0.1; done 2>/dev/null",

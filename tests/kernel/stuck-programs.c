@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/fuse.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <mqueue.h>
 #include <poll.h>
@@ -13,6 +14,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -280,6 +282,28 @@ static void flock_and_mutex(void)
 	pthread_mutex_lock(shared);
 }
 
+/* Each of two open file descriptions has a part of the file, and waits for that of the other. */
+static void ranges_of_a_file(void)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 5 };
+	bool is_child;
+	char byte;
+	int fd;
+
+	(void)!pipe(pipes[0]);
+	(void)!pipe(pipes[1]);
+	is_child = fork() == 0;
+	fd = open("lock", O_RDWR | O_CREAT, 0600);
+	lock.l_start = is_child ? 10 : 0;
+	fcntl(fd, F_OFD_SETLK, &lock);
+	(void)!write(pipes[is_child][1], "x", 1);
+	(void)!read(pipes[!is_child][0], &byte, 1);
+	lock.l_start = is_child ? 0 : 10;
+	if (!is_child)
+		say_ready();
+	fcntl(fd, F_OFD_SETLKW, &lock);
+}
+
 /* The child has the lock and sleeps. */
 static void fcntl_lock(void)
 {
@@ -522,6 +546,52 @@ static void shared_memory(void)
 	sem_wait(&semaphore);
 }
 
+static void *sleep_long(void *unused)
+{
+	sleep(100000);
+	return unused;
+}
+
+static void *join_it(void *thread)
+{
+	pthread_join(*(pthread_t *)thread, NULL);
+	return NULL;
+}
+
+/* One sleeps, one joins that one: the first alone could post. */
+static void one_could(void)
+{
+	pthread_t threads[2];
+
+	pthread_create(&threads[0], NULL, sleep_long, NULL);
+	pthread_create(&threads[1], NULL, join_it, &threads[0]);
+	say_ready();
+	sem_wait(&semaphore);
+}
+
+/* Each of two could post. */
+static void two_could(void)
+{
+	pthread_t threads[2];
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, sleep_long, NULL);
+	say_ready();
+	sem_wait(&semaphore);
+}
+
+/* One of the process could post, and another process. */
+static void one_and_another_could(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, sleep_long, NULL);
+	clone(share_memory, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL);
+	say_ready();
+	sem_wait(&semaphore);
+}
+
 static void *lock_and_exit(void *unused)
 {
 	pthread_mutex_lock(&mutexes[0]);
@@ -556,6 +626,59 @@ static void ended_main(void)
 	pthread_create(&thread, NULL, lock_first, NULL);
 	say_ready();
 	pthread_exit(NULL);
+}
+
+/* As std::atomic waits: without the flag that the word is the process's own. */
+static void *wait_for_word(void *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAIT, 0, NULL, NULL, 0);
+	return NULL;
+}
+
+static void wait_and_join(void *word)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, wait_for_word, word);
+	say_ready();
+	pthread_join(thread, NULL);
+}
+
+static void own_word(void)
+{
+	static int word;
+
+	wait_and_join(&word);
+}
+
+static void shared_word(void)
+{
+	wait_and_join(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+}
+
+static void once_in_itself(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	say_ready();
+	pthread_once(&once, once_in_itself);
+}
+
+/* At the begin of a page, with nothing mapped before it; nobody else has it. */
+static void shared_mutex(void)
+{
+	pthread_mutex_t *mutex;
+	pthread_mutexattr_t attr;
+	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	munmap(pages, 4096);
+	mutex = (pthread_mutex_t *)(pages + 4096);
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutex_init(mutex, &attr);
+	pthread_mutex_lock(mutex);
+	say_ready();
+	pthread_mutex_lock(mutex);
 }
 
 static void *come(void *unused)
@@ -779,6 +902,14 @@ static const struct {
 	{ "barrier", short_barrier },
 	{ "stdio", stdio_lock },
 	{ "convoy", convoy },
+	{ "ranges", ranges_of_a_file },
+	{ "one-could", one_could },
+	{ "two-could", two_could },
+	{ "one-and-another", one_and_another_could },
+	{ "word", own_word },
+	{ "shared-word", shared_word },
+	{ "once", once_in_itself },
+	{ "shared-mutex", shared_mutex },
 	{ "busy-locks", busy_locks },
 	{ "busy-relay", busy_relay },
 	{ "busy-ring", busy_ring },

@@ -16,9 +16,9 @@ import kernel  # noqa: E402
 VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 ASK = "import sys; print(sys.implementation.name, '%d.%d' % sys.version_info[:2] + sys.abiflags, sys.executable)"
 
-# Each holder is inside `with` of the lock in its own way, but for the last two.
+# Each holder is inside `with` of the lock in its own way, but for the last three.
 PROGRAM = """
-import json, multiprocessing, os, queue, sys, threading, time
+import contextlib, json, multiprocessing, os, queue, sys, threading, time
 truth, started = {}, []
 def start(function, *args):
     thread = threading.Thread(target=function, args=args, daemon=True)
@@ -71,6 +71,22 @@ def with_stack(lock, other):
     call = lambda *x: None
     with lock:
         call(a, b, [c, d, sleeps()])
+@contextlib.contextmanager
+def held(lock):
+    with lock:
+        yield
+@contextlib.contextmanager
+def was_held(lock):
+    with lock:
+        pass
+    yield
+def in_manager(lock, other):
+    with held(other), held(lock):
+        sleeps()
+def after_manager(lock, other):
+    with was_held(lock):
+        lock.acquire()
+        sleeps()
 def by_hand(lock, other):
     lock.acquire()
     sleeps()
@@ -87,14 +103,14 @@ def waits_by_name(lock):
     lock.acquire()
 def waits_a_while(lock):
     lock.acquire(timeout=1000)
-for holder in (plain, in_loops, through_c, in_generator, in_handler, of_two, in_body, with_stack, by_hand, stale):
+for holder in (plain, in_loops, through_c, in_generator, in_handler, of_two, in_body, with_stack, in_manager, after_manager, by_hand, stale):
     lock, other = threading.Lock(), threading.Lock()
     has = start(holder, lock, other)
     while not lock.locked():
         time.sleep(0.01)
     time.sleep(0.05)
     for waiter in (waits, waits_by_name, waits_a_while):
-        truth[start(waiter, lock)] = (holder.__name__, has if holder not in (by_hand, stale) else None)
+        truth[start(waiter, lock)] = (holder.__name__, has if holder not in (after_manager, by_hand, stale) else None)
 # Two take two in opposite order; one takes one twice.
 a, b, c, barrier = threading.Lock(), threading.Lock(), threading.Lock(), threading.Barrier(2)
 def both(first, second):
@@ -163,11 +179,15 @@ time.sleep(1000)
 """
 
 BUSY = """
-import threading, time
+import contextlib, threading, time
 a, b = threading.Lock(), threading.Lock()
+@contextlib.contextmanager
+def held(lock):
+    with lock:
+        yield
 def work(first):
     while True:
-        with a:
+        with held(a):
             with b:
                 for _ in range(3):
                     try:

@@ -4,6 +4,7 @@
 Each case is a program of stuck-programs.c (or of Python), looked at once it sleeps. All run at the same
 time; the looks are short.
 """
+import fcntl
 import glob
 import json
 import os
@@ -38,6 +39,9 @@ print("ready", flush=True)
 QUEUED = """
 import os, socket, time
 listeners = [socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX)]
+if socket.has_ipv6:
+    six = socket.socket(socket.AF_INET6); six.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    six.bind(("::", listeners[0].getsockname()[1])); six.listen()
 listeners[1].bind("queue"); listeners[1].listen()
 if os.fork() == 0:
     time.sleep(100000)
@@ -45,8 +49,10 @@ for listener in listeners:
     if os.fork() == 0:
         client = socket.socket(listener.family); client.connect(listener.getsockname())
         for one in listeners: one.close()
+        if socket.has_ipv6: six.close()
         client.recv(1)
 for one in listeners: one.close()
+if socket.has_ipv6: six.close()
 print("ready", flush=True)
 os.wait()
 """
@@ -83,6 +89,34 @@ time.sleep(100000)
 # Each of the two does what the other one waits for, but one of them not for ever.
 RLOCKS_TIMED = RLOCKS.replace("barrier.wait(); locks[second].acquire()",
                               "barrier.wait(); locks[second].acquire(timeout=1000)")
+# A loop that waits for its own pipe and for a child; and one that waits for its own pipe, which the end of a child fills.
+LOOP = """
+import os, select, signal, time
+own, child = os.pipe(), os.pipe()
+if os.fork() == 0:
+    os.close(own[0]); os.close(own[1]); os.close(child[0]); time.sleep(100000)
+os.close(child[1])
+print("ready", flush=True)
+select.select([own[0], child[0]], [], [])
+"""
+SIGNALLED = """
+import os, select, signal, time
+own = os.pipe()
+if os.fork() == 0:
+    os.close(own[0]); os.close(own[1]); time.sleep(100000)
+signal.signal(signal.SIGCHLD, lambda *unused: os.write(own[1], b"x"))
+print("ready", flush=True)
+os.read(own[0], 1)
+"""
+TERMINAL = """
+import os, time
+master, slave = os.openpty()
+if os.fork() == 0:
+    os.close(master); time.sleep(100000)
+os.close(slave)
+print("ready", flush=True)
+os.read(master, 1)
+"""
 TCP = """
 import os, socket
 listener = socket.create_server(("127.0.0.1", 0))
@@ -238,6 +272,36 @@ def closed(case):
             and "By exclusion" in text)
 
 
+def closed_in(words):
+    """By exclusion; somebody waits for what the words say, or for a thread's end."""
+    def judge(case):
+        objects = [one["wait"]["object"] for one in case.report["threads"]]
+        return closed(case) and any(word.startswith(words) for word in objects)
+    return judge
+
+
+def shared_word(case):
+    """Another process may have the memory."""
+    return no_deadlock(case) and all("no owner is known" not in one["root"] for one in case.others())
+
+
+def shared_mutex(case):
+    return case.report["cycles"] == [] and case.thread(case.pid)["wait"]["object"].startswith("mutex (of musl, notes no owner) ")
+
+
+def one_could(case):
+    """The one that sleeps is named, as what it is: who is left over."""
+    sleeper = next(one["tid"] for one in case.others() if one["wait"]["in"] == "clock_nanosleep")
+    main = case.thread(case.pid)
+    return (no_deadlock(case) and main["waits_for"] == [] and main["root"] ==
+            "waits for an object without a known owner; by exclusion, only stuck-programs[%d] can end that, but for a signal: "
+            "sleeps until a time (clock_nanosleep)" % sleeper)
+
+
+def several_could(case):
+    return no_deadlock(case) and case.thread(case.pid)["root"] == "waits for an object without a known owner"
+
+
 def ended(case):
     """The main thread is a zombie, and releases nothing any more."""
     others = [one for one in case.others() if one["tgid"] == case.pid]
@@ -347,6 +411,14 @@ KINDS = (
     ("orphan", orphaned, "a mutex whose owner has exited"),
     ("ended", ended, "a mutex of a main thread that has ended"),
     ("barrier", one_short, "a barrier that one has not come to"),
+    ("one-could", one_could, "a semaphore that one thread alone could post"),
+    ("two-could", several_could, "a semaphore that each of two threads could post"),
+    ("one-and-another", several_could, "a semaphore that a thread or another process with the same memory could post"),
+    ("ranges", ring_of(2), "two parts of a file, locked by its descriptions"),
+    ("word", closed, "a word of its own memory, awaited as if it were shared"),
+    ("shared-word", shared_word, "a word of shared memory: no deadlock"),
+    ("once", closed_in("pthread_once "), "pthread_once() that calls itself"),
+    ("shared-mutex", ring_of(1), "a mutex that may be shared, taken twice"),
     ("convoy", convoy, "four behind one mutex"),
     ("behind", behind_the_writer, "a reader behind a writer that waits"),
     ("parents", five_for_the_parent, "a pidfd, full queues, a pipe that is spliced, a message queue"),
@@ -412,6 +484,39 @@ def user_may_look(tap, case):
            "not root: the own one's deadlock is found", done)
 
 
+def user_sees_who_took_it(tap, case):
+    """A lock of flock() that root has: who took it is in /proc/locks, who has it by now is not to be read."""
+    as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": [], "cwd": "/"}
+    path = os.path.join(case.folder, "locked")
+    with open(path, "w") as file:
+        os.chmod(path, 0o666)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        waits = subprocess.Popen(["/usr/bin/flock", path, "true"], **as_nobody)
+        time.sleep(0.5)
+        done = subprocess.run([os.path.join(case.folder, "holdup"), "stuck", "--json", str(waits.pid)], capture_output=True,
+                              text=True, **as_nobody)
+    waits.wait()
+    thread = next(one for one in json.loads(done.stdout)["threads"] if one["tid"] == waits.pid)
+    tap.ok([(edge["tid"], edge["how"]) for edge in thread["waits_for"]] == [(os.getpid(), "inferred: took the lock of the file")],
+           "not root: who took a lock is inferred", done)
+
+
+def terminal(case):
+    """The child has the terminal, whose master is read from."""
+    main = case.thread(case.pid)
+    return (no_deadlock(case) and re.match(r"fd \d+ = master of /dev/pts/\d+$", main["wait"]["object"]) and main["wait"]["outside"]
+            and [(edge["tid"], edge["how"]) for edge in main["waits_for"]] ==
+            [(one["tid"], "inferred: has a terminal with that number open") for one in case.others()])
+
+
+def loop_of(how):
+    """The child comes first, then the process itself."""
+    def judge(case):
+        return no_deadlock(case) and [(edge["tid"], edge["how"]) for edge in case.thread(case.pid)["waits_for"]] == [
+            (case.others()[0]["tid"], how), (case.pid, "can write to the pipe")]
+    return judge
+
+
 def without_root(tap, case):
     probe = subprocess.run([kernel.HOLDUP, "--version"], capture_output=True, text=True)
     if probe.returncode != 0:
@@ -419,6 +524,7 @@ def without_root(tap, case):
         return
     shutil.copy(PROGRAM, os.path.join(case.folder, "own"))
     user_may_look(tap, case)
+    user_sees_who_took_it(tap, case)
 
 
 def cgroup_of(kind, v1, v2):
@@ -556,7 +662,8 @@ public class Ring {
     static boolean waits(Thread thread) {
         Object blocker = LockSupport.getBlocker(thread);
         String name = blocker == null ? "" : blocker.getClass().getName();
-        return thread.getState() == Thread.State.BLOCKED || name.contains("Reentrant") || name.contains("Semaphore");
+        return thread.getState() == Thread.State.BLOCKED || name.contains("Reentrant") || name.contains("Semaphore")
+            || name.contains("FutureTask");
     }
     static void start(String name, Work work) {
         Thread thread = new Thread(() -> { try { work.run(); } catch (Exception e) { } }, name);
@@ -583,6 +690,12 @@ public class Ring {
         start("victim", () -> c.lock());
         Semaphore semaphore = new Semaphore(0);
         start("semaphore", () -> semaphore.acquire());
+        ExecutorService pool = Executors.newSingleThreadExecutor(work -> {
+            Thread thread = new Thread(work, "worker"); thread.setDaemon(true); return thread; });
+        Future<?> task = pool.submit(() -> { Thread.sleep(1000000); return 1; });
+        Future<?> later = pool.submit(() -> 2);
+        start("client", () -> task.get());
+        start("behind", () -> later.get());
         while (!threads.stream().allMatch(thread -> waits(thread))) Thread.sleep(20);
         System.out.println("stuck"); Thread.sleep(1000000);
     }
@@ -650,6 +763,8 @@ def as_jstack_says(tap, report, said, tools):
            "classes of locks, as jstack has them", wanted, objects)
     tap.ok([owners[name] for name in ("up", "down", "early", "late", "victim", "semaphore")]
            == [["down"], ["up"], ["late"], ["early"], ["up"], []], "owners of locks, as the program took them", owners)
+    tap.ok(owners["client"] == ["worker"] and owners["behind"] == [],
+           "a task is awaited of the thread that runs it, and of nobody before", owners)
     tap.ok("time limit" in threads["early"]["root"] and "behind a deadlock" in threads["victim"]["root"],
            "a time limit is no deadlock", threads["early"], threads["victim"])
 
@@ -669,7 +784,7 @@ func main() {
 
 
 def real_go(tap, folder):
-    """Where there is a compiler of Go: goroutines are not seen, and that is said."""
+    """Where there is a compiler of Go: its threads, and their stacks. stuck-go.py has goroutines."""
     if not shutil.which("go"):
         return
     source, program = os.path.join(folder, "both.go"), os.path.join(folder, "both")
@@ -687,7 +802,7 @@ def real_go(tap, folder):
     finally:
         case.end()
     waits = [one["wait"] for one in case.report["threads"] if one["wait"] and one["wait"]["in"] == "futex"]
-    tap.ok(no_deadlock(case) and waits and all((one["object"] or "").startswith("futex (Go: goroutines are not seen)")
+    tap.ok(no_deadlock(case) and waits and all((one["object"] or "").startswith("futex (of a Go program)")
                                                for one in waits), "threads of Go", case.report)
     stacks = [[frame["function"] for frame in one["stack"] or ()] for one in case.report["threads"]]
     beyond = [stack for stack in stacks if "runtime.mcall" in stack[:-1]]
@@ -729,7 +844,11 @@ def musl_cases(folder):
         kernel.note(done.stderr)
         return []
     return [(Case("musl " + kind, [tool, kind], folder), judge, "musl: " + what) for kind, judge, what in
-            (("normal", closed, "two mutexes, which have no owner"),
+            (("normal", closed_in("mutex (of musl, notes no owner) "), "two mutexes, which have no owner"),
+             ("rwlock", closed_in("rwlock held by a writer (of musl, notes no owner) "), "two rwlocks"),
+             ("lost", closed_in("condition variable (by its layout) "), "a condition variable"),
+             ("stdio", ring_of(2), "the lock of a FILE and a join"),
+             ("shared-mutex", shared_mutex, "a mutex at the begin of what is mapped"),
              ("recursive", two_and_a_victim, "two recursive mutexes"),
              ("robust", two_and_a_victim, "two robust mutexes"), ("join", ring_of(3), "three that join each other"))]
 
@@ -748,6 +867,10 @@ def main():
                       "two RLocks of Python"))
         cases.append((Case("rlocks timed", ["/usr/bin/python3", "-c", RLOCKS_TIMED], folder), rlocks_timed,
                       "two RLocks of Python, one with a time limit"))
+        cases.append((Case("loop", ["/usr/bin/python3", "-c", LOOP], folder), loop_of("can write to the pipe"), "a pipe of its own, and a child's"))
+        cases.append((Case("signalled", ["/usr/bin/python3", "-c", SIGNALLED], folder),
+                      loop_of("inferred: is a child, and its end calls a handler of SIGCHLD"), "a pipe that SIGCHLD fills"))
+        cases.append((Case("terminal", ["/usr/bin/python3", "-c", TERMINAL], folder), terminal, "the master of a terminal"))
         cases.append((Case("tcp", ["/usr/bin/python3", "-c", TCP], folder), ring_of(2),
                       "two ends of a TCP connection"))
         try:

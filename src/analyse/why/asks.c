@@ -14,12 +14,14 @@
  *	- each of them is ended by its own timer, and all are in the same call, or each is a wait for a
  *	  child that did nothing but sleep, as shells do,
  *	- before each of them the same call fails in the same way, of the same as far as that is told,
- *	  or a child of a shell makes it and fails (mkdir, flock -n),
- *	- in between the thread does little more: no output, work for LOOK_NS and a LOOK_PART of
- *	  the sleep at most; for LOOK_ONCE_NS where it did not before and does not behind it, for
- *	  a machine that is itself a guest is held up like that, which looks like work.
+ *	  or a child makes it and fails (mkdir, flock -n), whether the thread sleeps itself or by a child,
+ *	- in between the thread does little more: output behind every second look at most, by which it says
+ *	  how long it has waited, and work for LOOK_NS and a LOOK_PART of the sleep at most; for LOOK_ONCE_NS
+ *	  where it did not before and does not behind it, for a machine that is itself a guest is held
+ *	  up like that, which looks like work. It waits for locks, as Python's GIL, as long as it takes.
  *
- * At least LEAST of them, for one may be chance. The same where a file is looked at that is there each time,
+ * At least LEAST of them, for one may be chance. That it fails in another way, as it did not before, is an
+ * answer, too: a socket is bound, and does not listen yet. The same where a file is looked at that is there each time,
  * until it is not (ENOENT), if it is told which one it was, and who took it away.
  *
  * Where the recorder told who had the file lock that was asked for, that is known, and each sleep is
@@ -37,29 +39,13 @@
 #define LOOK_PART     20u
 #define LOOK_ONCE_NS  4000000u
 #define LEAST	      2u
-#define BACK	      8u       /* waits before a sleep that may lie in the gap before it */
+#define BACK	      8u       /* waits before a sleep that may lie in the gap before it, */
+#define BACK_ALL      64u      /* with those for locks */
 #define SHELL_NS      5000000u /* instead of LOOK_NS where a child sleeps: it has to be made */
 #define SHELL_ONCE_NS 20000000u
 #define CALLS_WAIT    " wait4 waitid waitpid "
 
 /* ------------------------------------------------------------------ a question */
-
-bool asks_for_process(const char *call)
-{
-	return strstr(call, "kill");
-}
-
-enum outcome asks_outcome(struct query *query, uint32_t call, uint32_t word)
-{
-	if (word_found_nothing(word))
-		return IN_VAIN;
-	if (!word_error(word)) /* to send a signal is no question */
-		return asks_for_process(asks_name(query, call)) ? NEITHER : GOT_IT;
-	/* Whom to signal is there, or it is no more. */
-	if (asks_for_process(asks_name(query, call)))
-		return word_error(word) == ESRCH ? GOT_IT : NEITHER;
-	return word_error(word) == EINTR || word_error(word) == EINPROGRESS ? NEITHER : IN_VAIN;
-}
 
 struct asks_runs *asks_runs(struct query *query)
 {
@@ -122,9 +108,11 @@ bool asks_is_nap(struct query *query, uint32_t slot, const struct wait *wait)
 struct asking {
 	struct query *query;
 	uint32_t slot;
-	struct wait nap;       /* the last one */
-	struct wait first;     /* and the first one */
-	uint32_t index, naps;  /* of it; how many so far */
+	struct wait nap;      /* the last one */
+	struct wait first;    /* and the first one */
+	uint32_t index, naps; /* of it; how many so far */
+	uint32_t reports;     /* of the gaps between them, with output; and this one has some */
+	bool has_reported;
 	struct question asked; /* before each of them */
 	bool in_gap;	       /* and since the last nap */
 	bool by_child;	       /* others sleep for it */
@@ -142,76 +130,13 @@ struct asking {
 	bool is_process;	/* threads of a process ask, and sleep, for each other */
 	bool is_borrowed; /* the question, of the nap behind it: what this one says is of another */
 	bool known;	  /* who had the lock at each nap */
+	bool is_open;	  /* it was ended in the last nap, or that was not over */
 	uint64_t asked_ns; /* when the last child that was looked at was born */
 	uint32_t asker;	   /* slot: the child that made the call last; SLOT_NONE = it itself did */
+	uint32_t usual;	   /* another error of the same, as often as it asks */
+	bool by_program;   /* it sleeps itself, and programs that it runs ask */
+	bool nap_over;	   /* the call that the last nap was in has ended */
 };
-
-/* A program that is there to ask: what it is asked of is its last call of these. */
-#define CALLS_CHILD                                                                                \
-	" mkdir mkdirat link linkat symlink symlinkat connect flock fcntl rename renameat2 rmdir " \
-	"unlink unlinkat kill "
-
-/* Did a call of a child end as one that asks? Of fcntl() only what is about a file's lock does. */
-static bool child_call_counts(struct query *query, uint32_t call, uint32_t word,
-			      const struct question *asked)
-{
-	const char *name = asks_name(query, call);
-
-	if (!asks_is_among(CALLS_CHILD, name))
-		return false;
-	switch (asks_outcome(query, call, word)) {
-	case IN_VAIN:
-		return asks_has_reason(query, call, word_error(word));
-	case GOT_IT:
-		return word_was_about(word) ||
-		       (call == asked->call && strncmp(name, "fcntl", strlen("fcntl")) != 0);
-	default:
-		return false;
-	}
-}
-
-/* What a child of a shell asked for, and when: how its last call ended that is there for asking. */
-static enum outcome child_asked(struct query *query, uint32_t child, struct question *out_asked,
-				struct tl_interval *out_call)
-{
-	const struct tl_thread *thread = query->tl->threads[child];
-	enum outcome outcome = NEITHER;
-	uint32_t call = 0;
-	uint64_t call_ns = 0;
-	struct tl_interval in;
-	struct tl_iter iter;
-
-	tl_iter_begin(&iter, query->tl, &thread->track, thread->birth_ns, thread->death_ns);
-	while (tl_iter_entry(&iter, &in)) {
-		if (word_kind(in.word) == WORD_SYSCALL && call != word_plain(in.word)) {
-			call = word_plain(in.word);
-			call_ns = in.start_ns;
-		} else if (word_kind(in.word) == WORD_USER && call) {
-			if (child_call_counts(query, call, in.word, out_asked)) {
-				outcome = asks_outcome(query, call, in.word);
-				*out_asked = (struct question){ call, word_error(in.word),
-								word_was_about(in.word) };
-				*out_call = (struct tl_interval){ call_ns, in.start_ns, call };
-			}
-			call = 0;
-		}
-	}
-	return outcome;
-}
-
-uint32_t asks_child_of(struct query *query, uint32_t slot, const struct wait *wait)
-{
-	const struct timeline *tl = query->tl;
-	uint32_t child = wait->waker.slot;
-
-	if (!wait->woken_ns || wait->waker.kind != ACTOR_THREAD || child >= tl->thread_count ||
-	    tl->threads[child]->parent >= tl->thread_count ||
-	    tl->threads[tl->threads[child]->parent]->tgid != tl->threads[slot]->tgid ||
-	    tl->threads[child]->tgid == tl->threads[slot]->tgid ||
-	    query->asks->looks++ >= ASKS_LOOKS_MAX)
-		return SLOT_NONE;
-	return child;
-}
 
 enum next {
 	NEXT_ON,
@@ -331,9 +256,10 @@ static enum next take_nap(struct asking *asking, uint32_t index, const struct wa
 	asking->index = index;
 	asking->is_borrowed = false;
 	asking->naps++;
+	asking->has_reported = false;
 	asking->was_long = asking->is_long;
 	asking->is_long = false;
-	asking->in_gap = false;
+	asking->in_gap = asking->nap_over = false;
 	asking->worked_ns = asking->elsewhere_ns = 0;
 	asking->call = 0;
 	return NEXT_ON;
@@ -351,7 +277,7 @@ static enum next take_child(struct asking *asking, uint32_t child)
 	if (birth_ns <= asking->asked_ns)
 		return NEXT_ON;
 	asking->asked_ns = birth_ns;
-	outcome = child_asked(asking->query, child, &asked, &call);
+	outcome = asks_asked_by_child(asking->query, child, &asked, &call);
 	if (outcome == NEITHER || asked.call != asking->asked.call)
 		return NEXT_ON;
 	if (asking->got_ns)
@@ -414,6 +340,11 @@ static uint64_t elsewhere_ns(const struct asking *asking, const struct wait *wai
 		       : ns - asks_without_cpu_ns(query, child, in->start_ns, in->end_ns);
 }
 
+bool asks_is_on_the_way(struct query *query, const struct wait *nap, const struct wait *wait)
+{
+	return wait->in != nap->in && query_is_on_the_way(query, wait);
+}
+
 static enum next take_wait(struct asking *asking, const struct tl_interval *in)
 {
 	uint32_t index = word_arg(in->word);
@@ -422,6 +353,13 @@ static enum next take_wait(struct asking *asking, const struct tl_interval *in)
 	if (index == asking->index)
 		return NEXT_ON;
 	timeline_wait(asking->query->tl, asking->slot, index, &wait);
+	if (asks_is_on_the_way(asking->query, &asking->nap, &wait))
+		return NEXT_ON;
+	asking->is_open =
+		wait.in == asking->nap.in && asking->in_gap &&
+		(!wait.woken_ns || query_ended_in(asking->query, asking->slot, index, &wait));
+	if (asking->is_open || !wait.woken_ns)
+		return asking->is_open ? NEXT_ON : NEXT_OVER;
 	if (asks_is_nap(asking->query, asking->slot, &wait))
 		return take_nap(asking, index, &wait);
 	if (asking->by_child && asking->asker != SLOT_NONE &&
@@ -446,6 +384,16 @@ static bool is_quiet(const struct asking *asking, uint32_t call)
 {
 	return asking->known || call_is(asking->query, call, CALL_QUIET) ||
 	       (asking->by_child && call_is(asking->query, call, CALL_SHELL));
+}
+
+/* Now and then it says how long it has waited. */
+static bool is_report(struct asking *asking, uint32_t call, uint32_t word)
+{
+	if (asking->got_ns || !asks_is_report(asking->query, call, word, true))
+		return false;
+	asking->reports += !asking->has_reported;
+	asking->has_reported = true;
+	return asks_reports_seldom(asking->reports, asking->naps);
 }
 
 /* That one child has ended says nothing of the others. */
@@ -479,6 +427,34 @@ static enum next take_gone(struct asking *asking, uint32_t word, uint64_t end_ns
 	return NEXT_ON;
 }
 
+/* The end of the nap itself: to read its timer may be the call that asks, too. */
+static bool ends_nap(struct asking *asking, uint32_t call)
+{
+	bool ends = call == asking->nap.in && !asking->nap_over;
+
+	asking->nap_over |= ends;
+	return ends;
+}
+
+/*
+ * It failed in another way: an answer as well, such as that of a socket which is there by now, but listens not
+ * yet. Not where it does so each time.
+ */
+static enum next take_other_error(struct asking *asking, uint32_t word, uint64_t end_ns)
+{
+	uint32_t about = word_was_about(word);
+
+	if (!asking->asked.about)
+		return NEXT_OVER;
+	if (about == asking->asked.about && !asking->known && !asking->got_ns &&
+	    word_error(word) != asking->usual &&
+	    asks_has_reason(asking->query, asking->asked.call, word_error(word))) {
+		asking->usual = word_error(word);
+		asking->got_ns = end_ns;
+	}
+	return NEXT_ON;
+}
+
 /* The call that was under way has ended as 'word', from 'end_ns' on, says. */
 static enum next take_end(struct asking *asking, uint32_t word, uint64_t end_ns)
 {
@@ -494,11 +470,14 @@ static enum next take_end(struct asking *asking, uint32_t word, uint64_t end_ns)
 		if (next != NEXT_ON)
 			return next;
 	}
-	if (!call || (call == asking->nap.in && call != asking->asked.call))
+	if (!call || (ends_nap(asking, call) && !asking->by_child) ||
+	    (call == asking->nap.in && call != asking->asked.call))
 		return NEXT_ON;
 	outcome = asks_outcome(asking->query, call, word);
 	if (call != asking->asked.call) {
-		return outcome != GOT_IT || is_quiet(asking, call) ? NEXT_ON : NEXT_OVER;
+		return outcome != GOT_IT || is_quiet(asking, call) || is_report(asking, call, word)
+			       ? NEXT_ON
+			       : NEXT_OVER;
 	}
 	/* There is no child any more; the loop may go on all the same. */
 	if (word_error(word) == ECHILD && is_child_question(asking)) {
@@ -519,7 +498,7 @@ static enum next take_end(struct asking *asking, uint32_t word, uint64_t end_ns)
 		asking->vain_ns = asking->call_ns;
 		asking->got_ns = 0;
 	} else if (outcome == IN_VAIN) {
-		return asking->asked.about ? NEXT_ON : NEXT_OVER;
+		return take_other_error(asking, word, end_ns);
 	} else if (outcome == GOT_IT && !asking->known && !asking->got_ns) {
 		/* Where it goes on to ask in vain it was something else that it got. */
 		asking->got_ns = end_ns;
@@ -567,16 +546,21 @@ static enum next take(struct asking *asking, const struct tl_interval *in)
 
 uint64_t asks_gap_start_ns(struct query *query, uint32_t slot, uint32_t index)
 {
-	uint64_t start_ns = query->tl->threads[slot]->birth_ns;
-	struct wait before;
+	struct wait before, nap;
+	bool is_other;
 
-	for (uint32_t i = 1; i <= BACK && i <= index; i++) {
+	timeline_wait(query->tl, slot, index, &nap);
+	for (uint32_t i = 1, others = 0; i <= index; i++) {
 		timeline_wait(query->tl, slot, index - i, &before);
-		start_ns = before.woken_ns ? before.woken_ns : UINT64_MAX;
-		if (!before.woken_ns || asks_is_nap(query, slot, &before))
-			break;
+		if (!before.woken_ns)
+			return UINT64_MAX;
+		is_other = !asks_is_on_the_way(query, &nap, &before);
+		others += is_other;
+		if (others == BACK || i == BACK_ALL ||
+		    (is_other && asks_is_nap(query, slot, &before)))
+			return before.woken_ns;
 	}
-	return start_ns;
+	return query->tl->threads[slot]->birth_ns;
 }
 
 /* The last child that lived in that gap: a shell that had no CPU meanwhile did not wait for it. */
@@ -598,7 +582,7 @@ static bool find_question_of_reaped(struct asking *asking)
 		at_ns = thread->birth_ns;
 		if (!thread->died || thread->death_ns > asking->nap.begin_ns)
 			continue;
-		outcome = child_asked(query, child, &asked, &call);
+		outcome = asks_asked_by_child(query, child, &asked, &call);
 		if (outcome == NEITHER)
 			continue;
 		asking->asker = outcome == IN_VAIN ? child : SLOT_NONE;
@@ -625,9 +609,16 @@ static bool find_question_of_child(struct asking *asking)
 		if (child == SLOT_NONE)
 			continue;
 		asking->asker = child;
-		return child_asked(query, child, &asking->asked, &call) == IN_VAIN;
+		return asks_asked_by_child(query, child, &asking->asked, &call) == IN_VAIN;
 	}
 	return false;
+}
+
+/* What it sleeps in is no question, but for a read that fails: of a timer it does not. */
+static bool may_ask(const struct asking *asking, uint32_t call, uint32_t word)
+{
+	return call != asking->nap.in || asking->by_child ||
+	       (word_error(word) && wait_ticks(asking->query, &asking->nap));
 }
 
 /* The last call before the nap that was in vain. */
@@ -654,7 +645,8 @@ static bool find_question(struct asking *asking)
 		} else if (kind == WORD_USER && call) {
 			enum outcome outcome = asks_outcome(query, call, in.word);
 
-			if ((call != asking->nap.in || asking->by_child) && outcome == IN_VAIN)
+			if (may_ask(asking, call, in.word) && outcome == IN_VAIN &&
+			    !call_is(query, call, CALL_MUTE))
 				asking->asked = (struct question){ call, word_error(in.word),
 								   word_was_about(in.word) };
 			else if (call == asking->asked.call && outcome == GOT_IT && !asking->known)
@@ -667,7 +659,7 @@ static bool find_question(struct asking *asking)
 	own = asking->asked;
 	is_own = own.call && (!asking->by_child || asks_has_reason(query, own.call, own.error));
 	/* That no other child has ended is what a shell learns each time that one has. */
-	if (asking->only_gone)
+	if (asking->only_gone || asking->by_program)
 		is_own = false;
 	else if (is_own &&
 		 !(asking->by_child && asks_is_among(CALLS_WAIT, asks_name(query, own.call))))
@@ -675,6 +667,8 @@ static bool find_question(struct asking *asking)
 	asking->asked = (struct question){ 0 };
 	if (!asking->only_gone && find_question_of_child(asking))
 		return true;
+	if (asking->by_program)
+		return false;
 	if (is_own) {
 		asking->asker = SLOT_NONE;
 		asking->asked = own;
@@ -722,7 +716,7 @@ static bool borrow_question(struct asking *asking)
 	struct asking next = { .query = query, .slot = asking->slot, .asker = SLOT_NONE };
 	uint32_t count = query->tl->threads[asking->slot]->wait_count;
 
-	for (uint32_t i = asking->index + 1; i < count && i <= asking->index + BACK; i++) {
+	for (uint32_t i = asking->index + 1; i < count && i <= asking->index + BACK_ALL; i++) {
 		timeline_wait(query->tl, asking->slot, i, &next.nap);
 		if (next.nap.in != asking->nap.in || !asks_is_nap(query, asking->slot, &next.nap))
 			continue;
@@ -748,31 +742,9 @@ static bool find_first_question(struct asking *asking)
 	bool found = find_question(asking);
 
 	/* What a shell runs asks for other things, too. */
-	if (asking->only_gone || (found && asking->asker != SLOT_NONE))
+	if (asking->only_gone || asking->by_program || (found && asking->asker != SLOT_NONE))
 		return found;
 	return borrow_question(asking) || found;
-}
-
-bool asks_is_of(const char *name, uint32_t about)
-{
-	return word_about_name(name, true) == about || word_about_name(name, false) == about;
-}
-
-const char *asks_describe(struct query *query, uint32_t slot, uint32_t index, uint32_t about)
-{
-	uint32_t count = query->tl->threads[slot]->wait_count;
-	struct wait wait;
-
-	for (uint32_t i = index > BACK ? index - BACK : 0; about && i < count && i <= index + BACK;
-	     i++) {
-		const char *name;
-
-		timeline_wait(query->tl, slot, i, &wait);
-		name = wait.woken_ns ? describe_asked(query, &wait) : "";
-		if (*name && asks_is_of(name, about))
-			return name;
-	}
-	return "";
 }
 
 static bool find_answer(const struct asking *asking, struct answer *out_answer)
@@ -828,8 +800,27 @@ bool asks_find_answer(struct query *query, uint32_t slot, const struct asks_run 
 
 /* ----------------------------------------------------------------------- a run */
 
+/* Which questions count. */
+enum whose {
+	WHOSE_ANY,
+	WHOSE_GONE,    /* a file is there until it is not */
+	WHOSE_PROGRAM, /* it sleeps itself, and programs that it runs ask */
+};
+
+/* It got no answer, and did not give up either: it was asking still when it was ended, or when all ends. */
+static bool is_open(const struct asking *asking)
+{
+	const struct tl_thread *thread = asking->query->tl->threads[asking->slot];
+
+	if (asking->naps < LEAST || asking->got_ns || asking->until_gone || asking->known ||
+	    !asking->asked.call || asking->asker != SLOT_NONE)
+		return false;
+	return asking->is_open || !thread->died ||
+	       thread->death_ns > query_known_ns(asking->query, asking->slot);
+}
+
 static struct asks_run find_run_of(struct query *query, uint32_t slot, uint32_t index,
-				   const struct wait *wait, bool only_gone)
+				   const struct wait *wait, enum whose whose)
 {
 	struct asking asking = { .query = query,
 				 .slot = slot,
@@ -838,8 +829,10 @@ static struct asks_run find_run_of(struct query *query, uint32_t slot, uint32_t 
 				 .index = index,
 				 .naps = 1,
 				 .known = knows_holder(query, wait),
-				 .by_child = asks_is_nap_of_child(query, slot, wait),
-				 .only_gone = only_gone,
+				 .by_child = whose == WHOSE_PROGRAM ||
+					     asks_is_nap_of_child(query, slot, wait),
+				 .by_program = whose == WHOSE_PROGRAM,
+				 .only_gone = whose == WHOSE_GONE,
 				 .asker = SLOT_NONE,
 				 .call = wait->in };
 	struct asks_run run = { .first = index };
@@ -859,6 +852,8 @@ static struct asks_run find_run_of(struct query *query, uint32_t slot, uint32_t 
 	run.vain_ns = asking.vain_ns;
 	run.is_answered =
 		next == NEXT_ANSWERED && asking.naps >= LEAST && find_answer(&asking, &run.answer);
+	if (next == NEXT_ON && is_open(&asking))
+		run.is_answered = asks_still(query, slot, &run, &asking.first, &asking.nap);
 	run.answer.naps = asking.naps;
 	if (!run.is_answered) {
 		run.answer.call = asking.asked.call ? asks_name(query, asking.asked.call) : "";
@@ -871,21 +866,24 @@ static struct asks_run find_run_of(struct query *query, uint32_t slot, uint32_t 
 static struct asks_run find_run(struct query *query, uint32_t slot, uint32_t index,
 				const struct wait *wait)
 {
-	struct asks_run run = find_run_of(query, slot, index, wait, false), gone;
+	struct asks_run run = find_run_of(query, slot, index, wait, WHOSE_ANY), other;
 
-	/* Each time a child of a shell has ended the shell asks for others: that hides what is there. */
-	if (run.is_answered || !asks_is_nap_of_child(query, slot, wait))
+	if (run.is_answered)
 		return run;
-	gone = find_run_of(query, slot, index, wait, true);
-	return gone.is_answered ? gone : run;
+	/* Each time a child of a shell has ended the shell asks for others: that hides what is there. */
+	other = find_run_of(query, slot, index, wait,
+			    asks_is_nap_of_child(query, slot, wait) ? WHOSE_GONE : WHOSE_PROGRAM);
+	return other.is_answered ? other : run;
 }
 
 static const struct asks_run *run_of(struct query *query, uint32_t slot, uint32_t index,
 				     const struct wait *wait)
 {
 	struct asks_runs *runs = asks_runs(query);
+	static const struct asks_run none = { .answer.call = "", .answer.by = "" };
 	uint64_t *known;
 	struct asks_run *run;
+	struct wait first;
 
 	known = map_find(&runs->by_slot, slot);
 	if (!known) {
@@ -895,11 +893,15 @@ static const struct asks_run *run_of(struct query *query, uint32_t slot, uint32_
 	} else {
 		run = &runs->runs[*known];
 		if (index >= run->first && index <= run->last) {
+			timeline_wait(query->tl, slot, run->first, &first);
+			if (asks_is_on_the_way(query, &first, wait))
+				return &none;
 			/* What was asked at last may begin in the middle of what was not answered. */
 			if (!run->is_answered && index > run->first &&
 			    !(knows_holder(query, wait) && run->answer.naps >= LEAST))
 				(void)(asks_of_content(query, slot, index, wait, run) ||
-				       asks_of_process_looks(query, slot, index, wait, run));
+				       asks_of_process_looks(query, slot, index, wait, run) ||
+				       asks_of_programs(query, slot, index, wait, run));
 			return run;
 		}
 	}
@@ -910,7 +912,8 @@ static const struct asks_run *run_of(struct query *query, uint32_t slot, uint32_
 	if (!run->is_answered && !(knows_holder(query, wait) && run->answer.naps >= LEAST))
 		(void)(asks_of_process(query, slot, index, wait, run) ||
 		       asks_of_content(query, slot, index, wait, run) ||
-		       asks_of_process_looks(query, slot, index, wait, run));
+		       asks_of_process_looks(query, slot, index, wait, run) ||
+		       asks_of_programs(query, slot, index, wait, run));
 	return run;
 }
 

@@ -13,6 +13,8 @@
  *	- where the program is there to find processes, and its arguments have the name or the number of one, the
  *	  last of those that ended in between is.
  *
+ * The same where it sleeps itself, and runs programs in between, by itself or by a shell.
+ *
  * Children are found by their birth: a shell that had no CPU meanwhile did not wait for them.
  */
 #include <errno.h>
@@ -33,6 +35,72 @@
 #define PORT_DIGITS 2u
 #define LISTENS	    " ss netstat lsof fuser "
 #define FINDERS	    " pgrep pkill pidof ps killall grep "
+
+/* A program that is there to ask: what it is asked of is its last call of these. */
+#define CALLS_CHILD                                                                                \
+	" mkdir mkdirat link linkat symlink symlinkat connect flock fcntl rename renameat2 rmdir " \
+	"unlink unlinkat kill "
+
+/* Did a call of a child end as one that asks? Of fcntl() only what is about a file's lock does. */
+static bool child_call_counts(struct query *query, uint32_t call, uint32_t word,
+			      const struct question *asked)
+{
+	const char *name = asks_name(query, call);
+
+	if (!asks_is_among(CALLS_CHILD, name))
+		return false;
+	switch (asks_outcome(query, call, word)) {
+	case IN_VAIN:
+		return asks_has_reason(query, call, word_error(word));
+	case GOT_IT:
+		return word_was_about(word) ||
+		       (call == asked->call && strncmp(name, "fcntl", strlen("fcntl")) != 0);
+	default:
+		return false;
+	}
+}
+
+enum outcome asks_asked_by_child(struct query *query, uint32_t child, struct question *out_asked,
+				 struct tl_interval *out_call)
+{
+	const struct tl_thread *thread = query->tl->threads[child];
+	enum outcome outcome = NEITHER;
+	uint32_t call = 0;
+	uint64_t call_ns = 0;
+	struct tl_interval in;
+	struct tl_iter iter;
+
+	tl_iter_begin(&iter, query->tl, &thread->track, thread->birth_ns, thread->death_ns);
+	while (tl_iter_entry(&iter, &in)) {
+		if (word_kind(in.word) == WORD_SYSCALL && call != word_plain(in.word)) {
+			call = word_plain(in.word);
+			call_ns = in.start_ns;
+		} else if (word_kind(in.word) == WORD_USER && call) {
+			if (child_call_counts(query, call, in.word, out_asked)) {
+				outcome = asks_outcome(query, call, in.word);
+				*out_asked = (struct question){ call, word_error(in.word),
+								word_was_about(in.word) };
+				*out_call = (struct tl_interval){ call_ns, in.start_ns, call };
+			}
+			call = 0;
+		}
+	}
+	return outcome;
+}
+
+uint32_t asks_child_of(struct query *query, uint32_t slot, const struct wait *wait)
+{
+	const struct timeline *tl = query->tl;
+	uint32_t child = wait->waker.slot;
+
+	if (!wait->woken_ns || wait->waker.kind != ACTOR_THREAD || child >= tl->thread_count ||
+	    tl->threads[child]->parent >= tl->thread_count ||
+	    tl->threads[tl->threads[child]->parent]->tgid != tl->threads[slot]->tgid ||
+	    tl->threads[child]->tgid == tl->threads[slot]->tgid ||
+	    query->asks->looks++ >= ASKS_LOOKS_MAX)
+		return SLOT_NONE;
+	return child;
+}
 
 struct asks_child {
 	int32_t of; /* process */
@@ -527,53 +595,146 @@ static uint32_t sleeper_behind(const struct program_loop *loop, uint32_t program
 	return SLOT_NONE;
 }
 
+/* One more program of that loop; *name: that of the first one. False when it is another one. */
+static bool add_program(struct program_loop *loop, uint32_t program, uint32_t *name)
+{
+	const struct timeline *tl = loop->query->tl;
+
+	if (program == SLOT_NONE || asks_only_slept(loop->query, program) ||
+	    (*name && tl->threads[program]->comm != *name))
+		return false;
+	*name = tl->threads[program]->comm;
+	if (loop->got != SLOT_NONE) {
+		loop->turns = vec_room(loop->turns, loop->turn_count, &loop->turn_cap,
+				       sizeof(*loop->turns));
+		loop->turns[loop->turn_count++] = tl->threads[loop->got]->birth_ns;
+	}
+	loop->vain = loop->got;
+	loop->got = program;
+	loop->naps++;
+	loop->last_ns = tl->threads[program]->birth_ns;
+	return true;
+}
+
 /* From sleep to sleep, as long as the same program lies in between; it comes once more behind the last. */
 static bool find_loop(struct program_loop *loop, uint32_t sleeper)
 {
 	struct query *query = loop->query;
-	const struct timeline *tl = query->tl;
-	uint32_t name = 0;
+	uint32_t name = 0, program = child_behind(loop, sleeper);
 
-	loop->vain = loop->got = SLOT_NONE;
-	for (;;) {
-		uint32_t program = child_behind(loop, sleeper), next;
-
-		if (program == SLOT_NONE || asks_only_slept(query, program) ||
-		    (name && tl->threads[program]->comm != name))
+	while (add_program(loop, program, &name)) {
+		sleeper = sleeper_behind(loop, program);
+		if (sleeper == SLOT_NONE || query->asks->looks++ >= ASKS_LOOKS_MAX)
 			break;
-		name = tl->threads[program]->comm;
-		if (loop->got != SLOT_NONE) {
-			loop->turns = vec_room(loop->turns, loop->turn_count, &loop->turn_cap,
-					       sizeof(*loop->turns));
-			loop->turns[loop->turn_count++] = tl->threads[loop->got]->birth_ns;
-		}
-		loop->vain = loop->got;
-		loop->got = program;
-		loop->naps++;
-		loop->last_ns = tl->threads[program]->birth_ns;
-		next = sleeper_behind(loop, program);
-		if (next == SLOT_NONE || query->asks->looks++ >= ASKS_LOOKS_MAX)
-			break;
-		sleeper = next;
+		program = child_behind(loop, sleeper);
 	}
 	return loop->vain != SLOT_NONE && loop->naps >= LEAST;
+}
+
+/* The first child that is made soon behind a sleep of its own. */
+static uint32_t child_behind_nap(const struct program_loop *loop, const struct wait *nap)
+{
+	uint32_t child = asks_next_child(loop->query, loop->slot, nap->woken_ns);
+	uint64_t birth_ns;
+
+	if (child == SLOT_NONE)
+		return SLOT_NONE;
+	birth_ns = loop->query->tl->threads[child]->birth_ns;
+	return birth_ns <= nap->woken_ns + LATE_NS +
+				       asks_without_cpu_ns(loop->query, loop->slot, nap->woken_ns,
+							   birth_ns)
+		       ? child
+		       : SLOT_NONE;
+}
+
+/* The next sleep of its own, soon behind the end of a program. False when there is none. */
+static bool nap_behind(const struct program_loop *loop, uint32_t program, uint32_t *index,
+		       struct wait *nap)
+{
+	struct query *query = loop->query;
+	const struct tl_thread *child = query->tl->threads[program];
+	uint32_t count = query->tl->threads[loop->slot]->wait_count;
+	struct wait wait;
+
+	for (uint32_t i = *index + 1; i < count && i <= *index + CHILD_WAITS; i++) {
+		timeline_wait(query->tl, loop->slot, i, &wait);
+		if (!wait.woken_ns || !child->died)
+			return false;
+		if (wait.in != nap->in || wait.begin_ns < child->death_ns ||
+		    !asks_is_nap(query, loop->slot, &wait))
+			continue;
+		if (wait.begin_ns >
+		    child->death_ns + LATE_NS +
+			    asks_without_cpu_ns(query, loop->slot, child->death_ns, wait.begin_ns))
+			return false;
+		*index = i;
+		*nap = wait;
+		return true;
+	}
+	return false;
+}
+
+/* The same where it sleeps itself; that it has gone on behind the last program must be known. */
+static bool find_own_loop(struct program_loop *loop, const struct wait *first)
+{
+	struct query *query = loop->query;
+	const struct tl_thread *thread = query->tl->threads[loop->slot];
+	uint32_t index = loop->index, name = 0;
+	struct wait nap = *first;
+
+	while (add_program(loop, child_behind_nap(loop, &nap), &name)) {
+		if (query->asks->looks++ >= ASKS_LOOKS_MAX ||
+		    !nap_behind(loop, loop->got, &index, &nap))
+			break;
+	}
+	return loop->vain != SLOT_NONE && loop->naps >= LEAST &&
+	       query->tl->threads[loop->got]->died &&
+	       (thread->died ||
+		query_known_ns(query, loop->slot) > query->tl->threads[loop->got]->death_ns +
+							    LATE_NS + nap.woken_ns - nap.begin_ns);
+}
+
+/* Who had the last of the programs find what the one before did not? */
+static bool judge_programs(const struct program_loop *loop, struct answer *out_answer)
+{
+	return find_ended(loop, out_answer) || find_listener(loop, out_answer) ||
+	       find_maker(loop, out_answer) || find_content(loop, out_answer);
+}
+
+/* What shells that were run for that have run in their turn. False when they did not. */
+static bool go_below(struct program_loop *loop)
+{
+	const struct timeline *tl = loop->query->tl;
+	uint32_t *const both[] = { &loop->vain, &loop->got };
+	uint32_t below[2];
+
+	for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+		below[i] = asks_next_child(loop->query, *both[i], tl->threads[*both[i]]->birth_ns);
+		if (below[i] == SLOT_NONE)
+			return false;
+	}
+	loop->vain = below[0];
+	loop->got = below[1];
+	return true;
 }
 
 bool asks_of_programs(struct query *query, uint32_t slot, uint32_t index, const struct wait *nap,
 		      struct asks_run *out_run)
 {
 	struct asks_runs *runs = asks_runs(query);
-	struct program_loop loop = { .query = query, .slot = slot, .index = index };
+	struct program_loop loop = {
+		.query = query, .slot = slot, .index = index, .vain = SLOT_NONE, .got = SLOT_NONE
+	};
 	struct asks_programs *last = &runs->programs;
 
 	if (last->slot != slot || !last->to_ns || nap->begin_ns < last->from_ns ||
 	    nap->woken_ns > last->to_ns) {
 		*last = (struct asks_programs){ .slot = slot, .from_ns = nap->begin_ns };
-		if (find_loop(&loop, nap->waker.slot)) {
-			last->is_answered = find_ended(&loop, &last->answer) ||
-					    find_listener(&loop, &last->answer) ||
-					    find_maker(&loop, &last->answer) ||
-					    find_content(&loop, &last->answer);
+		if (asks_is_nap_of_child(query, slot, nap) ? find_loop(&loop, nap->waker.slot)
+							   : find_own_loop(&loop, nap)) {
+			last->is_answered =
+				judge_programs(&loop, &last->answer) ||
+				(go_below(&loop) && judge_programs(&loop, &last->answer));
 			last->answer.naps = loop.naps;
 		}
 		free(loop.turns);
@@ -582,7 +743,10 @@ bool asks_of_programs(struct query *query, uint32_t slot, uint32_t index, const 
 	if (!last->is_answered)
 		return false;
 	*out_run = (struct asks_run){
-		.first = index, .last = index, .is_answered = true, .answer = last->answer
+		.first = index,
+		.last = index,
+		.is_answered = true,
+		.answer = last->answer,
 	};
 	return true;
 }

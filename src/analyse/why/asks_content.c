@@ -78,6 +78,10 @@ uint32_t asks_seen(struct query *query, uint32_t call, uint32_t word)
 
 /* -------------------------------------------------------------------- who changed it */
 
+/* By whom a look found it changed. */
+#define FOUND_KIN    1u
+#define FOUND_OTHERS 2u
+
 /* The last one of a kind that did. */
 struct changer {
 	uint32_t slot; /* SLOT_NONE = nobody */
@@ -91,7 +95,7 @@ struct changed {
 	struct changer kin[ASKS_FILES], others[ASKS_FILES];
 	bool by_kin;	/* a relative changed one of them, at any time */
 	bool has_lists; /* of these, folders */
-	uint8_t *found; /* owned; by file and turn: a look found it changed */
+	uint8_t *found; /* owned; by file and turn, FOUND_KIN and so on: a look found it changed */
 	uint8_t strange[1u << WORD_ABOUT_BITS]; /* strangers changed files that look like that */
 	uint32_t strange_count;
 	uint64_t vain_ns,
@@ -132,7 +136,7 @@ static void file_changed(struct changed *changed, uint32_t file, uint32_t slot, 
 	}
 	turn = turn_at(looks, time_ns);
 	if (turn < looks->turn_count)
-		changed->found[file * looks->turn_count + turn] = 1;
+		changed->found[file * looks->turn_count + turn] |= kin ? FOUND_KIN : FOUND_OTHERS;
 }
 
 /* What strangers change, of whatever name, between the last two looks. */
@@ -293,22 +297,27 @@ static bool look_at_others(struct changed *changed)
 	return true;
 }
 
-/* How many of the looks before found it changed? */
-static size_t found_before(const struct changed *changed, uint32_t file)
+/* How many of the looks before found it changed by those? */
+static size_t found_before(const struct changed *changed, uint32_t file, uint8_t by)
 {
 	size_t found = 0, turns = changed->looks->turn_count;
 
 	for (size_t i = 1; i < turns; i++)
-		found += changed->found[file * turns + i];
+		found += (changed->found[file * turns + i] & by) != 0;
 	return found;
 }
 
-/* It may be chance that it has changed: so do many of the looks find it. */
+/*
+ * It may be chance that it has changed: so do many of the looks find it. Names in a folder are of relatives alone:
+ * what strangers change is the folder at most, or a file that looks like it.
+ */
 static bool is_busy(const struct changed *changed, uint32_t file)
 {
-	size_t part = is_list(changed->looks, file) ? BUSY_LIST_PART : BUSY_PART;
+	bool list = is_list(changed->looks, file);
+	uint8_t by = list ? FOUND_KIN : FOUND_KIN | FOUND_OTHERS;
 
-	return found_before(changed, file) * part > changed->looks->turn_count - 1;
+	return found_before(changed, file, by) * (list ? BUSY_LIST_PART : BUSY_PART) >
+	       changed->looks->turn_count - 1;
 }
 
 /* What a file is called, as one of the sleeps up to wait 'index' of who looks, or just behind it, tells. */
@@ -412,7 +421,9 @@ static const struct why_reason *mapper_reason(struct query *query, const struct 
 static bool find_mapper(const struct asks_looks *looks, struct answer *out_answer)
 {
 	struct query *query = looks->query;
-	struct missed missed = { .let_go.slot = SLOT_NONE, .count = looks->naps };
+	struct missed missed = { .slot = looks->slot,
+				 .let_go.slot = SLOT_NONE,
+				 .count = looks->naps };
 
 	if (!looks->nap || looks->turn_count < NAPS_LEAST || !is_even(looks))
 		return false;
@@ -474,6 +485,7 @@ struct seen {
 /* How far it has come. */
 struct content_state {
 	uint32_t index, naps; /* of the last sleep */
+	uint32_t reports;     /* of the gaps between sleeps, with output */
 	struct wait nap;
 	struct seen before, now;    /* before the last sleep, and since */
 	uint32_t files[ASKS_FILES]; /* looked at each time; only where some are told */
@@ -494,7 +506,8 @@ struct content_loop {
 	size_t turn_cap;
 	uint32_t call;
 	uint64_t call_ns, worked_ns, elsewhere_ns;
-	bool did;   /* any call since the last sleep */
+	bool did;	   /* any call since the last sleep */
+	bool has_reported; /* one of them was output */
 	bool aside; /* something else came before the time was up: since then it is at that */
 };
 
@@ -531,6 +544,16 @@ static void seen_add(struct seen *seen, uint32_t about, uint32_t call, uint64_t 
 	file->got_ns = end_ns;
 }
 
+/* Now and then it says how long it has waited. */
+static bool is_report(struct content_loop *loop, uint32_t call, uint32_t word)
+{
+	if (!loop->at.naps || !asks_is_report(loop->query, call, word, true))
+		return false;
+	loop->at.reports += !loop->has_reported;
+	loop->has_reported = true;
+	return asks_reports_seldom(loop->at.reports, loop->at.naps);
+}
+
 static bool may_be_untold(struct content_loop *loop, uint32_t call)
 {
 	return asks_may_go(loop->query, call) &&
@@ -553,7 +576,7 @@ static bool content_end(struct content_loop *loop, const struct tl_interval *in)
 	if (about || (asks_sees_content(query, call) && may_be_untold(loop, call)))
 		seen_add(&loop->at.now, about, call, loop->call_ns, in->start_ns);
 	return loop->aside || call_is(query, call, CALL_QUIET) ||
-	       call_is(query, call, CALL_LOOKS) ||
+	       call_is(query, call, CALL_LOOKS) || is_report(loop, call, in->word) ||
 	       (loop->by_child && call_is(query, call, CALL_SHELL));
 }
 
@@ -633,7 +656,7 @@ static bool content_nap(struct content_loop *loop, uint32_t index, const struct 
 	loop->at.nap = *wait;
 	loop->at.naps++;
 	loop->worked_ns = loop->elsewhere_ns = 0;
-	loop->did = loop->aside = loop->has_then = false;
+	loop->did = loop->aside = loop->has_then = loop->has_reported = false;
 	loop->call = 0;
 	return true;
 }
@@ -674,6 +697,8 @@ static enum content_next content_wait(struct content_loop *loop, const struct tl
 	if (index == loop->at.index)
 		return CONTENT_ON;
 	timeline_wait(loop->query->tl, loop->slot, index, &wait);
+	if (asks_is_on_the_way(loop->query, &loop->at.nap, &wait))
+		return CONTENT_ON;
 	if (asks_is_nap(loop->query, loop->slot, &wait))
 		return content_nap(loop, index, &wait) ? CONTENT_ON : CONTENT_OVER;
 	if (loop->by_child && asks_is_split_nap(loop->query, loop->slot, &loop->at.nap, &wait))

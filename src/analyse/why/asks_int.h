@@ -160,6 +160,8 @@ void asks_found(struct query *query, uint32_t slot, uint64_t got_ns, struct ques
 bool asks_may_go(struct query *query, uint32_t call);
 /* poll and its kin: they ask, but as often they sleep. */
 bool asks_is_watch(struct query *query, uint32_t call);
+/* It says how much it handed in: not whether what came is more than that its time was up. */
+bool asks_is_ring(struct query *query, uint32_t call);
 /* What was found out so far, and how much was looked at for it: made when it is asked for first. */
 struct asks_runs *asks_runs(struct query *query);
 
@@ -174,6 +176,10 @@ bool asks_is_of(const char *name, uint32_t about);
 /* What that was, in words, as one of the sleeps around wait 'index' tells; "" = none does. */
 const char *asks_describe(struct query *query, uint32_t slot, uint32_t index, uint32_t about);
 const char *asks_name(struct query *query, uint32_t call);
+/* Did that call write to the standard output or error, or, with 'files', into a file? */
+bool asks_is_report(struct query *query, uint32_t call, uint32_t word, bool files);
+/* Is there output behind so few of the looks that who looks waits, rather than works each time? */
+bool asks_reports_seldom(uint32_t reports, uint32_t looks);
 bool asks_for_process(const char *call); /* it sends a signal: whether that one is there */
 /*
  * why_doers.c: fills slot, time_ns and by. False when nobody did, or several did who cannot be told apart.
@@ -185,9 +191,16 @@ uint64_t asks_let_go_ns(const struct doing *doing, uint32_t holder);
 bool asks_find_answer(struct query *query, uint32_t slot, const struct asks_run *run,
 		      uint64_t got_ns, const struct wait *nap, struct answer *out_answer);
 
+/* asks_open.c: a run from 'first' on that was asking still at the end of what is known: for which process? */
+bool asks_still(struct query *query, uint32_t slot, struct asks_run *run, const struct wait *first,
+		const struct wait *last);
+
 /* A thread that sleeps because it asked to, whatever in; or, as shells do, until a child has slept. */
 bool asks_is_nap(struct query *query, uint32_t slot, const struct wait *wait);
 bool asks_is_nap_of_child(struct query *query, uint32_t slot, const struct wait *wait);
+/* What a child of a shell asked for, and when: how its last call ended that is there for asking. */
+enum outcome asks_asked_by_child(struct query *query, uint32_t child, struct question *out_asked,
+				 struct tl_interval *out_call);
 /* A child that ended such a wait, and did more than to sleep; SLOT_NONE = it is none. */
 uint32_t asks_child_of(struct query *query, uint32_t slot, const struct wait *wait);
 /*
@@ -196,6 +209,8 @@ uint32_t asks_child_of(struct query *query, uint32_t slot, const struct wait *wa
  */
 bool asks_is_split_nap(struct query *query, uint32_t slot, const struct wait *nap,
 		       const struct wait *wait);
+/* Does a thread whose sleeps are such as 'nap' wait there for a lock, as Python's GIL, or for memory, before it can look? */
+bool asks_is_on_the_way(struct query *query, const struct wait *nap, const struct wait *wait);
 /* Where the gap before nap 'index' begins: with the end of the nap before it, if that is near and known. */
 uint64_t asks_gap_start_ns(struct query *query, uint32_t slot, uint32_t index);
 

@@ -102,19 +102,6 @@ static void charge_working(struct charger *charger, const struct place *place, u
 	code_span(charger->query, slot, in);
 }
 
-static void root_in(struct charger *charger, struct root *root, const struct wait *wait)
-{
-	root->what = charge_text(charger, describe_in(charger->query, wait));
-	root->is_call = word_is_call(charger->query, wait->in);
-}
-
-static void root_for(struct charger *charger, struct root *root, uint32_t slot,
-		     const struct wait *wait)
-{
-	root->object = charge_text(charger, describe_object(charger->query, slot, wait));
-	root->no_name = wait_has_no_name(charger->query, slot, wait);
-}
-
 /* Returns the root. */
 static uint32_t charge_hardware(struct charger *charger, const struct place *place, uint32_t slot,
 				const struct wait *wait, const struct tl_interval *in)
@@ -139,6 +126,8 @@ static uint32_t charge_hardware(struct charger *charger, const struct place *pla
 	root.what_data = root.timed_out ? 0 : why_reason_id(query_packet(query, wait));
 	if (root.timed_out)
 		root.reason = why_reason_id(query_unanswered(query, slot, wait));
+	if (root.timed_out && !root.reason && slot != query->slot && wait->flags & WAIT_SERVER)
+		root.reason = charge_reason(charger, WHY_REASON_NO_REQUEST);
 	/* Those that it seemed to wait for had waited for it, up to its own time-out. */
 	if (root.timed_out && slot == query->slot && place->depth > 1 &&
 	    place->class == WHY_HELD_UP && !query->opts->classes) {
@@ -165,51 +154,6 @@ static uint32_t charge_hardware(struct charger *charger, const struct place *pla
 			    *object ? charge_text(charger, object) : served_by(place, slot), ns);
 	}
 	return index;
-}
-
-/* What was awaited did not come, or nothing tells what ended the wait: 'instead' is NULL. */
-static void charge_open(struct charger *charger, const struct place *place, uint32_t slot,
-			const struct wait *wait, const struct why_reason *instead, uint64_t ns)
-{
-	struct query *query = charger->query;
-	struct root root = { .kind = WHY_TIMER, .slot = slot };
-	uint32_t index;
-
-	root_in(charger, &root, wait);
-	if (wait_sleeps(query, wait)) {
-		/* Somebody ended the sleep before its time. */
-		root.reason = wait->woken_ns ? why_reason_id(instead) : 0;
-	} else {
-		if (!instead) {
-			(void)charge_unknown(charger, place, slot, WHY_REASON_OPEN, ns);
-			return;
-		}
-		root.kind = WHY_STUCK;
-		root.object = charger->nodes[place->node].lock;
-		if (!root.object)
-			root_for(charger, &root, slot, wait);
-		root.reason = why_reason_id(instead);
-		root.in_circle = charger->nodes[place->node].in_circle;
-	}
-	index = charge_add(charger, place, root, ns);
-	told_root(charger->query, &charger->roots[index], slot, wait, ns);
-	code_sleep(query, &charger->roots[index], slot, wait, ns);
-}
-
-/* It waited for all CPUs: what the threads of RCU did meanwhile is no answer. */
-static void charge_grace(struct charger *charger, const struct place *place, uint32_t slot,
-			 const struct wait *wait, enum why_reason_kind grace, uint64_t ns)
-{
-	struct query *query = charger->query;
-	struct root root = { .kind = WHY_GRACE,
-			     .slot = slot,
-			     .reason = charge_reason(charger, grace) };
-	uint32_t index;
-
-	root_in(charger, &root, wait);
-	root_for(charger, &root, slot, wait);
-	index = charge_add(charger, place, root, ns);
-	code_sleep(query, &charger->roots[index], slot, wait, ns);
 }
 
 /* Work ran for somebody: until it was queued, whoever queued it was awaited. */
@@ -401,15 +345,46 @@ static const struct why_reason *circle(struct charger *charger, uint32_t awaited
 }
 
 /* From what it is inferred that it waits for that one: what is below is so, too. Returns a reason. */
-static uint32_t note_expected(struct charger *charger, struct node *node, const struct place *place,
-			      const struct wait *wait)
+static uint32_t note_expected(struct node *node, const struct place *place,
+			      const struct why_reason *by)
 {
-	const struct why_reason *by = query_awaited_by(charger->query, wait);
-
 	if (!by)
 		return place->inferred;
 	node->expects_by = by->id;
 	return place->inferred ? place->inferred : node->expects_by;
+}
+
+/*
+ * Any of several children could end it: each is charged for an equal part of the time, for what it was in then. False:
+ * there are no such.
+ */
+static bool charge_children(struct charger *charger, const struct place *place, uint32_t slot,
+			    const struct wait *wait, const struct why_reason *instead,
+			    const struct tl_interval *in)
+{
+	uint64_t start = in->start_ns, ns = in->end_ns - in->start_ns;
+	struct place below = *place;
+	struct query_group group;
+
+	query_group(charger->query, wait, in, &group);
+	if (!group.children || group.count < 2 || place->depth >= CHARGE_DEPTH)
+		return false;
+	if (!below.inferred)
+		below.inferred = why_reason_id(
+			why_reason_keep(charger->query->why,
+					&(struct why_reason){ .kind = WHY_REASON_EQUAL_PART,
+							      .number = (uint32_t)group.count }));
+	for (size_t i = 0; i < group.count; i++) {
+		uint64_t end = i + 1 < group.count ? start + ns / group.count : in->end_ns;
+
+		if (end > start && is_waiting_above(charger, place, group.slots[i]))
+			charge_open(charger, &below, slot, wait,
+				    circle(charger, group.slots[i], instead), end - start);
+		else if (end > start)
+			charge(charger, &below, group.slots[i], start, end);
+		start = end;
+	}
+	return true;
 }
 
 /* Who waits for what does not come is held up by what those do who could bring it. */
@@ -419,8 +394,10 @@ static void charge_in_vain(struct charger *charger, const struct place *place, u
 {
 	struct node *node = &charger->nodes[place->node];
 	struct place below = *place;
-	uint32_t awaited = instead && place->depth < CHARGE_DEPTH
-				   ? query_awaited(charger->query, slot, wait, in)
+	const struct why_reason *by = NULL;
+	bool is_sleep = !wait->woken_ns && wait_sleeps_there(charger->query, slot, wait);
+	uint32_t awaited = instead && !is_sleep && place->depth < CHARGE_DEPTH
+				   ? query_awaited(charger->query, slot, wait, in, &by)
 				   : SLOT_NONE;
 	uint64_t until = in->start_ns;
 	bool in_circle;
@@ -431,7 +408,10 @@ static void charge_in_vain(struct charger *charger, const struct place *place, u
 		awaited = place->owner;
 	node->expects = awaited;
 	if (awaited != SLOT_NONE && place->owner == SLOT_NONE)
-		below.inferred = note_expected(charger, node, place, wait);
+		below.inferred = note_expected(node, place, by);
+	if (instead && !is_sleep && awaited == SLOT_NONE &&
+	    charge_children(charger, place, slot, wait, instead, in))
+		return;
 	in_circle = awaited != SLOT_NONE && is_waiting_above(charger, place, awaited);
 	node->in_circle = in_circle;
 	if (in_circle) {
@@ -446,13 +426,33 @@ static void charge_in_vain(struct charger *charger, const struct place *place, u
 			    in->end_ns - until);
 }
 
+/* Who listens had no room for the connection up to then, as is inferred. Returns when that was. */
+static uint64_t charge_listener(struct charger *charger, const struct place *place,
+				const struct wait *wait, const struct tl_interval *in)
+{
+	uint32_t listener = wait->origin.slot;
+	struct place below = *place;
+	uint64_t until;
+
+	if (wait->waker.kind != ACTOR_NETWORK || wait->origin.kind != ACTOR_TIMER ||
+	    listener >= charger->query->tl->thread_count || place->depth > CHARGE_DEPTH ||
+	    is_waiting_above(charger, place, listener))
+		return in->start_ns;
+	until = query_accepts_ns(charger->query, listener, wait, in);
+	if (!below.inferred)
+		below.inferred = charge_reason(charger, WHY_REASON_QUEUE_FULL);
+	if (until > in->start_ns)
+		charge(charger, &below, listener, in->start_ns, until);
+	return until;
+}
+
 /* Hardware ended it: of a disk, up to when the request was issued, whoever did that. */
 static void charge_device(struct charger *charger, const struct place *place, uint32_t slot,
 			  const struct wait *wait, const struct tl_interval *in)
 {
 	uint64_t from = wait->waker.kind == ACTOR_DISK && wait->origin.kind == ACTOR_DISK
 				? charge_origin(charger, place, slot, wait, in)
-				: in->start_ns;
+				: charge_listener(charger, place, wait, in);
 	uint32_t index;
 
 	if (from >= in->end_ns)
@@ -719,6 +719,8 @@ static bool charge_idle(struct charger *charger, const struct place *place, uint
 		root.reason = charge_reason(charger, WHY_REASON_PARKED);
 	if (idle == STACK_LAUNCHED)
 		root.reason = charge_reason(charger, WHY_REASON_LAUNCHED);
+	if (idle == STACK_IDLE_WORD)
+		root.reason = charge_reason(charger, WHY_REASON_WORD_FOR_WORK);
 	below = place_below(charger, place, slot, wait, &led);
 	root_in(charger, &root, wait);
 	(void)charge_add(charger, &below, root, in->end_ns - in->start_ns);

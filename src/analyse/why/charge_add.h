@@ -103,6 +103,15 @@ void charge_note_holder(struct charger *charger, struct node *node, const struct
 /* The text of a state word; there are few of them, and they come again and again. */
 uint32_t charge_word_text(struct charger *charger, uint32_t word);
 
+/* charge_open.c: what the root's wait was in, and for what. */
+void root_in(struct charger *charger, struct root *root, const struct wait *wait);
+void root_for(struct charger *charger, struct root *root, uint32_t slot, const struct wait *wait);
+/* What was awaited did not come: what happened 'instead'; NULL = nothing tells what ended the wait. */
+void charge_open(struct charger *charger, const struct place *place, uint32_t slot,
+		 const struct wait *wait, const struct why_reason *instead, uint64_t ns);
+void charge_grace(struct charger *charger, const struct place *place, uint32_t slot,
+		  const struct wait *wait, enum why_reason_kind grace, uint64_t ns);
+
 /* charge_cpu.c: nothing tells, for that reason; interrupts and softirqs; runnable without a CPU. */
 uint32_t charge_unknown(struct charger *charger, const struct place *place, uint32_t slot,
 			enum why_reason_kind why, uint64_t ns);

@@ -30,7 +30,11 @@
  */
 #define LATE_NS 50000000u
 
+/* Between a time-out and the end of its call, on a machine that is not busy. */
+#define MOMENT_NS 3000000u
+
 #define ENTRIES_BEHIND 64u /* of a track, up to where what came is taken */
+#define RENAMES_MOST   3u  /* of strangers */
 
 /* ---------------------------------------------------------- what can have changed the answer */
 
@@ -75,9 +79,12 @@ static const struct reason reasons[] = {
 	{ CALLS_OPEN
 	  " mkdir mkdirat link linkat symlink symlinkat mknod mknodat rename renameat renameat2 ",
 	  CALLS_GO, EEXIST, BY_CALL, false, false, true, false },
+	{ CALLS_GO " link linkat truncate chmod utimensat ", CALLS_MAKE, ENOENT, BY_CALL, false,
+	  true, true, false },
 	{ CALLS_OPEN, CALLS_OPEN, ENXIO, BY_CALL, false, false, true, false },
 	{ " connect ", " listen ", ECONNREFUSED, BY_CALL, false, false, true, false },
 	{ " connect ", " bind listen ", ENOENT, BY_CALL, false, false, true, false },
+	{ " connect ", " accept accept4 close ", EAGAIN, BY_CALL, .kin = true },
 	{ " bind ", " close ", EADDRINUSE, BY_CALL, false, false, false, true },
 	{ " bind ", "", EADDRINUSE, BY_END, false, false, false, false },
 	{ CALLS_LOCK, CALLS_LOCK, EAGAIN, BY_CALL, true, false, false, false },
@@ -94,6 +101,8 @@ static const struct reason reasons[] = {
 	{ " msgsnd ", " msgrcv ", EAGAIN, BY_CALL, .channel = true },
 	{ " mq_timedreceive ", " mq_timedsend ", EAGAIN, BY_CALL, .same = true },
 	{ " mq_timedsend ", " mq_timedreceive ", EAGAIN, BY_CALL, .same = true },
+	{ " mq_timedreceive ", " mq_timedsend ", ETIMEDOUT, BY_CALL, .same = true },
+	{ " mq_timedsend ", " mq_timedreceive ", ETIMEDOUT, BY_CALL, .same = true },
 	{ " shmget ", " shmget ", ENOENT, BY_CALL, false, false, false, false },
 	{ " semget ", " semget ", ENOENT, BY_CALL, false, false, false, false },
 	{ " msgget ", " msgget ", ENOENT, BY_CALL, false, false, false, false },
@@ -137,6 +146,11 @@ bool asks_is_watch(struct query *query, uint32_t call)
 	return asks_is_among(CALLS_WATCH, asks_name(query, call));
 }
 
+bool asks_is_ring(struct query *query, uint32_t call)
+{
+	return strcmp(asks_name(query, call), "io_uring_enter") == 0;
+}
+
 bool asks_may_go(struct query *query, uint32_t call)
 {
 	return asks_is_among(CALLS_OPEN CALLS_LOOK, asks_name(query, call));
@@ -171,6 +185,7 @@ struct doers {
 	const struct doing *doing;
 	const struct reason *reason;
 	struct doer ranks[RANKS];
+	uint32_t renames; /* of strangers, whatever they renamed */
 };
 
 bool asks_is_recorder(const struct query *query, int32_t tid)
@@ -235,10 +250,15 @@ static bool is_own(const struct doing *doing, uint32_t slot)
 	return doing->others && query_is_one_process(doing->query, slot, doing->slot);
 }
 
-/* Every process does that all the time, to one thing or the other; but hardly in the moment in which a time is up. */
+/*
+ * Every process does that all the time, to one thing or the other; but hardly in the moment in which a time is up, where
+ * whose time it was got a CPU at once.
+ */
 static bool is_common(const struct doing *doing, uint32_t call)
 {
-	return call && (doing->asked.channel || !doing->timed_out) &&
+	bool at_once = doing->timed_out && doing->to_ns - doing->from_ns <= MOMENT_NS;
+
+	return call && (doing->asked.channel || !at_once) &&
 	       asks_is_among(CALLS_READ CALLS_WRITE, asks_name(doing->query, call));
 }
 
@@ -276,15 +296,36 @@ static bool is_about(const struct doers *doers, uint32_t about)
 	return !doers->reason->same || !asked || asked == about;
 }
 
+static bool is_rename(const char *call)
+{
+	return strncmp(call, "rename", strlen("rename")) == 0;
+}
+
+/* Have two pairs, as word_about_both(), one in common? */
+static bool share_one(uint32_t both, uint32_t others)
+{
+	const uint32_t half = WORD_ABOUT_BITS / 2, mask = (1u << half) - 1;
+	const uint32_t one = both >> WORD_ABOUT_SHIFT, two = others >> WORD_ABOUT_SHIFT;
+
+	return one >> half == two >> half || one >> half == (two & mask) ||
+	       (one & mask) == two >> half || (one & mask) == (two & mask);
+}
+
 /* The same of names: of both of a rename. *out_named: it is known to be that name. */
 static bool is_named(const struct doers *doers, const char *call, uint32_t about, bool *out_named)
 {
-	uint32_t asked = doers->doing->asked.about;
-	bool rename = strncmp(call, "rename", 6) == 0;
+	const struct doing *doing = doers->doing;
+	uint32_t asked = doing->asked.about;
+	bool rename = is_rename(call);
 
 	*out_named = false;
 	if (!doers->reason->named || !asked || !about)
-		return !doers->doing->exact;
+		return !doing->exact;
+	/* Of two names each few bits are left, if both were told: too few to know it by them. */
+	if (!doing->as && is_rename(asks_name(doing->query, doing->asked.call)))
+		return asked == about ||
+		       (rename ? share_one(asked, about) || word_is_among(asked, about)
+			       : word_is_among(about, asked));
 	*out_named = rename ? word_is_among(asked, about) : asked == about;
 	return *out_named;
 }
@@ -352,17 +393,32 @@ static void look_at_end(struct doers *doers, uint32_t slot)
 		  doing->until_gone);
 }
 
+/*
+ * Of two names each few bits are left: of one rename in 32 they fit by chance. So it is not known to be that one, and
+ * where strangers rename much, as compilers do, it is nobody.
+ */
+static bool is_strange_rename(struct doers *doers, uint32_t slot, const char *call)
+{
+	bool is_strange =
+		is_rename(call) && !asks_is_kin(doers->doing->query, slot, doers->doing->slot);
+
+	doers->renames += is_strange;
+	return is_strange;
+}
+
 /* A call that ended as 'word' says, in time to have changed the answer. */
 static void look_at_call(struct doers *doers, uint32_t slot, uint32_t call,
 			 const struct tl_interval *in)
 {
 	const struct doing *doing = doers->doing;
 	const char *name = asks_name(doing->query, call);
-	bool named;
+	bool named, is_strange;
 
 	if (word_error(in->word) || in->start_ns <= doing->from_ns ||
-	    !asks_is_among(doers->reason->calls, name) ||
-	    !is_about(doers, word_was_about(in->word)) ||
+	    !asks_is_among(doers->reason->calls, name))
+		return;
+	is_strange = is_strange_rename(doers, slot, name);
+	if (!is_about(doers, word_was_about(in->word)) ||
 	    !is_named(doers, name, word_was_about(in->word), &named) ||
 	    !is_of_channel(doers, in->word, &named) ||
 	    (strcmp(name, "semctl") == 0 && !word_has(in->word, WORD_MADE)))
@@ -371,7 +427,7 @@ static void look_at_call(struct doers *doers, uint32_t slot, uint32_t call,
 	    !word_has(in->word, WORD_MADE))
 		return;
 	doers_add(doers, slot, call, in->start_ns < doing->to_ns ? in->start_ns : doing->to_ns,
-		  named);
+		  named && !is_strange);
 }
 
 static void look_at_calls(struct doers *doers, uint32_t slot)
@@ -510,7 +566,8 @@ bool asks_find_doer(const struct doing *doing, struct answer *out_answer)
 			*out_answer = best->answer;
 			return !best->several && !is_own(doing, best->answer.slot);
 		}
-		strangers |= best->several;
+		strangers |= best->several ||
+			     (is_rename(best->answer.by) && doers.renames > RENAMES_MOST);
 		if (!strangers && stranger.slot == SLOT_NONE)
 			stranger = best->answer;
 	}

@@ -186,6 +186,9 @@ static bool find_setter(struct query *query, uint32_t slot, const struct missed 
 bool query_missed(struct query *query, uint32_t slot, const struct missed *missed,
 		  struct answer *out_answer)
 {
+	/* As the program asked, in another call: for nothing that comes through that one. */
+	if (wait_sleeps_there(query, slot, &missed->last))
+		return query_naps(query, slot, missed, NAP_OF_PROCESS, out_answer) == 1;
 	if (query_is_nap(query, &missed->last)) {
 		uint32_t found;
 
@@ -198,6 +201,9 @@ bool query_missed(struct query *query, uint32_t slot, const struct missed *misse
 		return find_doer(query, slot, missed, missed->found_ns, out_answer);
 	if (!missed->before_ns || !missed->went_on_ns)
 		return false;
+	/* That the time was up may be all that was asked for. */
+	if (asks_is_ring(query, missed->last.in))
+		return find_setter(query, slot, missed, out_answer);
 	/* Of others the kernel would have told that it was there. */
 	if (strncmp(describe_in(query, &missed->last), "futex", strlen("futex")) != 0)
 		return find_sleeper(query, slot, missed, out_answer) ||

@@ -8,8 +8,8 @@
  * look whether another thread has set something there. Which one did is inferred where exactly one
  * changed what it did in the last sleep, and had not through all of the NAPS_LEAST before:
  *
- *	- it slept since before them, and ran again,
- *	- or it worked, and began to wait for longer than that sleep,
+ *	- it slept since before them, and ran again, or had done so just before and was at it still,
+ *	- or it worked, and began to wait for longer than that sleep, or until the waiter, which went on, woke it,
  *	- or it ended, but not who slept all along and only ends with its process,
  *	- or it worked on, in other code than in all of the sleeps: see moved_on.c.
  *
@@ -35,8 +35,9 @@
 
 #define THREADS_MAX 512u
 #define CHANGED_MAX 16u
-#define EARLY	    2u	       /* of the sleeps */
-#define PAUSE_PART  4u	       /* of a sleep: who works waits no longer at a time */
+#define EARLY	    2u	     /* of the sleeps */
+#define PAUSE_PART  4u	     /* of a sleep: who works waits no longer at a time */
+#define WOKE_NS	    5000000u /* so long, and a sleep, it takes from waking up to setting that at most */
 #define UNSURE_NS   1000000u   /* the end of an idle CPU's time may be missing */
 #define AFTER_NS    3000000u   /* of work, from when it set that until it stops or ends */
 #define BUSY_NS	    100000000u /* and that takes no longer where it has no CPU */
@@ -73,7 +74,21 @@ struct conduct {
 	bool called;	     /* in the sleeps before the last one */
 	uint64_t changed_ns; /* when its first call since then began; 0 = it made none */
 	uint32_t waits; /* short ones, since it let go of the lock that the waiter needed to look */
+	bool locks; /* it waited for locks, or for what threads wake each other, up to the last sleep */
 };
+
+/*
+ * Did it wait until the waiter, which had looked by then, had it go on? Who knows how long it would have waited. But not who
+ * waits for a lock that the waiter takes to look, as Python's GIL, or one that it had waited for before.
+ */
+static bool went_on_by_waiter(const struct conduct *conduct, const struct wait *wait)
+{
+	const struct missed *missed = conduct->missed;
+
+	return wait->waker.kind == ACTOR_THREAD && wait->waker.slot == missed->slot &&
+	       wait->begin_ns <= missed->last.woken_ns && wait->woken_ns > missed->looked_ns &&
+	       !(conduct->locks && query_is_on_the_way(conduct->query, wait));
+}
 
 /* False when its wait says that it is not the one. */
 static bool conduct_wait(struct conduct *conduct, uint32_t word)
@@ -90,7 +105,9 @@ static bool conduct_wait(struct conduct *conduct, uint32_t word)
 		return wait.woken_ns;
 	}
 	if (wait.begin_ns > last_ns) {
-		ns = wait.woken_ns ? wait.woken_ns - wait.begin_ns : UINT64_MAX;
+		ns = wait.woken_ns && !went_on_by_waiter(conduct, &wait)
+			     ? wait.woken_ns - wait.begin_ns
+			     : UINT64_MAX;
 		if (!conduct->stopped_ns && ns > missed->last.woken_ns - last_ns)
 			conduct->stopped_ns = wait.begin_ns;
 		conduct->waits += !conduct->stopped_ns && wait.woken_ns > missed->let_go.time_ns;
@@ -99,6 +116,7 @@ static bool conduct_wait(struct conduct *conduct, uint32_t word)
 	if (!wait.woken_ns)
 		return false;
 	ns = wait.woken_ns - wait.begin_ns;
+	conduct->locks = conduct->locks || query_is_on_the_way(conduct->query, &wait);
 	conduct->pause_ns = ns > conduct->pause_ns ? ns : conduct->pause_ns;
 	return true;
 }
@@ -152,6 +170,16 @@ static bool conduct_ended(const struct conduct *conduct, const struct tl_thread 
 		(exits && conduct_in_time(conduct, conduct->call_ns)));
 }
 
+/* It had slept through the sleeps before, woke up just before the last one, and was at work still as that began. */
+static bool conduct_woke_before(const struct conduct *conduct)
+{
+	const struct wait *last = &conduct->missed->last;
+
+	return conduct->slept && conduct->ran_ns && conduct->ran_ns <= last->begin_ns &&
+	       !conduct->pause_ns &&
+	       last->begin_ns - conduct->ran_ns <= WOKE_NS + last->woken_ns - last->begin_ns;
+}
+
 /* Did it change then? When, and how. */
 static bool conduct_changed(const struct conduct *conduct, const struct tl_thread *thread,
 			    struct answer *out_answer)
@@ -163,6 +191,11 @@ static bool conduct_changed(const struct conduct *conduct, const struct tl_threa
 		*out_answer = (struct answer){ .time_ns = thread->death_ns, .did = WHY_DEED_ENDED };
 	else if (conduct->slept && conduct->ran_ns > missed->last.begin_ns)
 		*out_answer = (struct answer){ .time_ns = conduct->ran_ns, .did = WHY_DEED_WOKE };
+	else if (conduct_woke_before(conduct))
+		*out_answer =
+			(struct answer){ .time_ns = conduct->stopped_ns ? conduct->stopped_ns
+									: missed->last.woken_ns,
+					 .did = WHY_DEED_WOKE };
 	else if (conduct->stopped_ns && conduct_worked(conduct) &&
 		 conduct_in_time(conduct, conduct->stopped_ns))
 		*out_answer = (struct answer){ .time_ns = conduct->stopped_ns,

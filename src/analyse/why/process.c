@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/why/background.h"
 #include "analyse/why/fold.h"
 #include "analyse/why/why_int.h"
 #include "analyse/why/worst.h"
 #include "base/mem.h"
 #include "base/sorting.h"
+#include "event/facts.h"
 #include "timeline/timeline.h"
 
 #define FIRST_ROWS 10 /* as many as a report has: the first of them is compared with */
@@ -21,6 +23,7 @@ struct adding {
 	bool *is_apart;	   /* owned; the same */
 	size_t count;
 	struct why *sum;
+	const struct stacks *stacks; /* NULL = none */
 	size_t root_cap;
 };
 
@@ -228,7 +231,7 @@ static struct why_root apart_root(struct adding *adding, const struct why *part)
 
 		/* Idle, and for another reason than that it waited for work. */
 		if (own->class == WHY_IDLE && own->why && own->ns * 2 >= part->idle_ns &&
-		    (own->why->kind == WHY_REASON_PARKED || own->why->kind == WHY_REASON_LAUNCHED))
+		    why_reason_is_idle(own->why->kind))
 			root.why = own->why;
 	}
 	for (size_t i = 0; i < part->root_count && root.class != WHY_IDLE; i++) {
@@ -448,22 +451,37 @@ static void find_differing(struct adding *adding, struct why_process *process)
 	why_rows_fini(&rows);
 }
 
-/* It waited for work, most of all, or its runtime's. */
-static bool only_idled(const struct why *why)
+/* The same, and not deep in what it does. */
+static bool waited_for_any(const struct why *why, const struct stacks *stacks)
 {
+	return only_waited(why) && (is_runtimes(why) || !why_is_amid_work(why, stacks));
+}
+
+/* It waited for work, most of all, or its runtime's. */
+static bool only_idled(const struct why *why, const struct stacks *stacks)
+{
+	(void)stacks;
 	return why->idle_ns * 2 >= why->end_ns - why->start_ns || is_runtimes(why);
+}
+
+static bool is_only_runtimes(const struct why *why, const struct stacks *stacks)
+{
+	(void)stacks;
+	return is_runtimes(why);
 }
 
 /* Who is told apart: those that only waited; where that are all of them, those that idled, and so on. Returns how many. */
 static size_t find_apart(struct adding *adding)
 {
-	static bool (*const kinds[])(const struct why *) = { only_waited, only_idled, is_runtimes };
+	static bool (*const kinds[])(const struct why *,
+				     const struct stacks *) = { waited_for_any, only_idled,
+								is_only_runtimes };
 	size_t apart = 0;
 
 	for (size_t kind = 0; kind < ARRAY_LEN(kinds); kind++) {
 		apart = 0;
 		for (size_t i = 0; i < adding->count; i++) {
-			adding->is_apart[i] = kinds[kind](&adding->parts[i]);
+			adding->is_apart[i] = kinds[kind](&adding->parts[i], adding->stacks);
 			apart += adding->is_apart[i];
 		}
 		if (apart < adding->count)
@@ -603,7 +621,7 @@ int why_process_run(const struct timeline *timeline, const struct facts *facts,
 		    size_t count, struct why *out_why, struct err *err)
 {
 	struct why sum = { 0 };
-	struct adding adding = { .sum = &sum };
+	struct adding adding = { .sum = &sum, .stacks = facts ? facts->stacks : NULL };
 	struct query naming = { .tl = timeline, .facts = facts, .opts = opts, .why = &sum };
 	const struct why_root *cause;
 	const struct why_part *told;
@@ -614,6 +632,7 @@ int why_process_run(const struct timeline *timeline, const struct facts *facts,
 	if (count > 1)
 		explain_parts(&adding, timeline, facts, &looking, parts, count, err);
 	if (adding.count > 1) {
+		why_mark_background(adding.parts, adding.count, adding.stacks);
 		sum.process = xcalloc(1, sizeof(*sum.process));
 		sum.target = why_thread(&naming, main_slot);
 		sum.cmdline = kept(&adding,

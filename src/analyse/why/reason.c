@@ -13,6 +13,12 @@
 
 #define REASON_TEXT_MAX 8192
 
+bool why_reason_is_idle(enum why_reason_kind kind)
+{
+	return kind == WHY_REASON_PARKED || kind == WHY_REASON_LAUNCHED ||
+	       kind == WHY_REASON_WORD_FOR_WORK || kind == WHY_REASON_OUTERMOST;
+}
+
 const char *why_reason_name(enum why_reason_kind kind)
 {
 	static const char *const names[WHY_REASON_KINDS] = {
@@ -49,17 +55,28 @@ const char *why_reason_name(enum why_reason_kind kind)
 		[WHY_REASON_TAKER_GONE] = BY_TAKER_GONE,
 		[WHY_REASON_TAKER_GONE_FAMILY] = BY_TAKER_GONE_FAMILY,
 		[WHY_REASON_GLIBC_OWNER] = BY_GLIBC_OWNER,
+		[WHY_REASON_TOLD_BEFORE] = BY_TOLD_BEFORE,
 		[WHY_REASON_PASSED_ON] = BY_PASSED_ON,
+		[WHY_REASON_QUEUE_FULL] = "queue_full",
+		[WHY_REASON_CHILD_SIGNAL] = BY_CHILD_SIGNAL,
+		[WHY_REASON_ALL_LEAD] = "all_lead_to_one",
+		[WHY_REASON_EQUAL_PART] = "equal_part_of_children",
 		[WHY_REASON_SEEN] = "seen",
 		[WHY_REASON_REPORTED] = "only_output_between",
 		[WHY_REASON_UNANSWERED] = "unanswered",
+		[WHY_REASON_NO_REQUEST] = "no_request",
 		[WHY_REASON_GAVE_UP] = "gave_up",
 		[WHY_REASON_PARKED] = "nothing_to_run",
 		[WHY_REASON_LAUNCHED] = "runs_in_another_thread",
+		[WHY_REASON_WORD_FOR_WORK] = "word_for_work",
+		[WHY_REASON_OUTERMOST] = "outermost_code",
+		[WHY_REASON_WORKER] = "only_worker",
+		[WHY_REASON_A_WORKER] = "one_of_workers",
 		[WHY_REASON_SUCCEEDED] = "call_succeeded",
 		[WHY_REASON_CHANGED] = "content_changed",
 		[WHY_REASON_CHANGED_MAPPED] = "mapped_content_changed",
 		[WHY_REASON_GONE] = "object_gone",
+		[WHY_REASON_ASKS_STILL] = "asks_still",
 		[WHY_REASON_HAD_LOCK] = "had_file_lock",
 		[WHY_REASON_PROGRAM_GONE] = "program_found_it_gone",
 		[WHY_REASON_PROGRAM_FOUND] = "program_found_it",

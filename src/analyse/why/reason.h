@@ -7,6 +7,7 @@
 #ifndef ANALYSE_WHY_REASON_H
 #define ANALYSE_WHY_REASON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -67,12 +68,18 @@ enum why_reason_kind {
 	WHY_REASON_TAKER_GONE, /* of the lock; one process has the file open beside the asker */
 	WHY_REASON_TAKER_GONE_FAMILY, /* the same, and its children */
 	WHY_REASON_GLIBC_OWNER,	      /* glibc keeps the owner of a lock there */
+	WHY_REASON_TOLD_BEFORE,	      /* of the same call, when it was looked at last */
 	WHY_REASON_PASSED_ON,	      /* what had come was sent on there, and nothing came back */
-	WHY_REASON_SEEN,	      /* the recorder saw it as it looked (name: of stuck/how.h) */
+	WHY_REASON_QUEUE_FULL,	      /* it listens, and had no room for a connection */
+	WHY_REASON_CHILD_SIGNAL,      /* whose end sends the signal that is awaited */
+	WHY_REASON_ALL_LEAD, /* any of several could end it: who those wait for, this one among them */
+	WHY_REASON_EQUAL_PART, /* (number: of children) any of them could end it */
+	WHY_REASON_SEEN,       /* the recorder saw it as it looked (name: of stuck/how.h) */
 	WHY_REASON_SUCCEEDED, /* (call, object, name: error, by) failed until somebody did something */
 	WHY_REASON_CHANGED,	   /* (call, object, by) found nothing new until then */
 	WHY_REASON_CHANGED_MAPPED, /* (call, object, did) the same, and it has the file mapped */
 	WHY_REASON_GONE,	   /* (call, object, by) found it until then */
+	WHY_REASON_ASKS_STILL,	   /* (call, object) found nothing up to the end */
 	WHY_REASON_HAD_LOCK, /* (call, object, name: error, who) failed, as that one had the lock */
 	WHY_REASON_PROGRAM_GONE,  /* (object: command line of who asked) found it until it ended */
 	WHY_REASON_PROGRAM_FOUND, /* (object: as above, by) did not find it until then */
@@ -88,9 +95,14 @@ enum why_reason_kind {
 	WHY_REASON_SEVERAL,	 /* of several threads not the same one */
 	WHY_REASON_REPORTED,	 /* (call) was called again each time, with output in between */
 	WHY_REASON_UNANSWERED,	 /* (who, did, call) had been asked, and did not answer in time */
+	WHY_REASON_NO_REQUEST,	 /* it waited for its clients, and its time-out ended that */
 	WHY_REASON_GAVE_UP,	 /* it was killed as the limit of the wait had run out */
 	WHY_REASON_LAUNCHED,	 /* the program runs in a thread that this one has made for it */
 	WHY_REASON_PARKED,	 /* a scheduler in the program had nothing to run */
+	WHY_REASON_WORD_FOR_WORK, /* idle: its waits at that word of which a stack is known are for work */
+	WHY_REASON_OUTERMOST, /* idle: it waits in the outermost code of its thread */
+	WHY_REASON_WORKER,    /* of those that work for who waits, this one alone is not idle */
+	WHY_REASON_A_WORKER,  /* (number) it is one of so many */
 
 	/* What it did, where that is no name. */
 	WHY_REASON_SHARE,  /* (name, part_ns of whole_ns, inner: the next one) of its work */
@@ -144,6 +156,9 @@ struct why_reasons {
 
 /* Why time is uncertain, of an enum unsure: "events were lost". States are called by it, too. */
 const char *why_unsure_name(uint32_t unsure);
+
+/* Is it why a thread is idle, beside that it waits for work? */
+bool why_reason_is_idle(enum why_reason_kind kind);
 
 /* The word used in JSON: "recording_ended". */
 const char *why_reason_name(enum why_reason_kind kind);

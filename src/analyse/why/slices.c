@@ -15,8 +15,9 @@
  *	- between them the thread only looked: calls that change nothing or that failed, and work for
  *	  LOOK_NS and a LOOK_PART of the slice at most; it may have waited that long for something else,
  *	  and for locks and pages of memory as long as it takes: the lock of a condition, Python's GIL.
- *	  One look may take LOOK_ONCE_NS if the one before and the one after it do not: a machine that
- *	  is itself a guest is held up like that, which looks like work; a loop works each time.
+ *	  One look may take LOOK_ONCE_NS if the one before and the one after it do not, or if all looks up to then
+ *	  are short all the same, taken together: a machine that is itself a guest is held up like that, which
+ *	  looks like work, and runtimes tidy up now and then; a loop works each time.
  *
  * A wait that a signal broke off is a slice, too, where the same call waits for the same again: bash reads on from a
  * pipe when a job that has nothing to do with it ends. In between it may ask for children that ended.
@@ -29,7 +30,8 @@
  * Threads with which a runtime serves itself wait for what it asks of them, and do its housework between two
  * slices: whatever they do then, the next wait for the same belongs to it.
  *
- * The last slice is the first one that was not ended by its own time-out. Without one, the thread has
+ * The last slice is the first one that was not ended by its own time-out; also one in which a signal ended the
+ * thread, or asked it to end. Without one, the thread has
  * given up, and its time-outs were what they are, unless why_missed.c knows better, or the last call
  * found something all the same: it came when the time was up already, before the thread had a CPU. Nothing behind the
  * end of the window counts, so that a cut of the window tells the same.
@@ -158,8 +160,7 @@ static bool is_same(struct query *query, const struct wait *one, const struct wa
 	       (a < b ? b - a : a - b) < FUTEX_NEAR;
 }
 
-/* A lock taken or a page brought in is no act of the thread's. */
-static bool is_on_the_way(struct query *query, const struct wait *wait)
+bool query_is_on_the_way(struct query *query, const struct wait *wait)
 {
 	return word_kind(wait->in) != WORD_SYSCALL ||
 	       strncmp(describe_word(query, word_make(WORD_SYSCALL, word_call(wait->in))), "futex",
@@ -184,9 +185,11 @@ bool query_broken_off(struct query *query, const struct wait *wait)
 	       !asks_is_among(for_signals, describe_in(query, wait));
 }
 
-static bool is_slice(struct query *query, const struct wait *wait)
+/* One that a signal ended together with its thread is the last: what was awaited never came. */
+static bool is_slice(struct query *query, uint32_t slot, uint32_t index, const struct wait *wait)
 {
-	return is_timed(query, wait) || query_broken_off(query, wait);
+	return (is_timed(query, wait) || query_broken_off(query, wait)) &&
+	       !query_ended_in(query, slot, index, wait);
 }
 
 /* What the handler of the signal calls, and how it returns. */
@@ -213,6 +216,7 @@ struct looking {
 	struct wait slice;  /* the last one */
 	uint32_t index;	    /* of that wait */
 	uint64_t before_ns; /* when the one before it began; 0 = there was none */
+	uint64_t ended_ns;  /* and when it ended; the same */
 	bool is_long;	    /* this look takes long; 'was_long': the one before did */
 	bool was_long;
 	uint32_t sure;			/* index of the last slice before that one */
@@ -239,8 +243,10 @@ struct looking {
 	bool signalled;	      /* it sent a signal to its own process since that slice */
 	uint32_t opened;      /* files, to read, since that slice, that are open still */
 	bool has_no_set; /* it has closed one since that slice, and not made another one: see is_set_of_look() */
-	bool has_opened;   /* there were some, behind any of the slices */
-	bool has_reported; /* it wrote to its output, the same */
+	bool has_opened;      /* there were some, behind any of the slices */
+	bool has_reported;    /* it wrote to its output, the same, */
+	uint32_t reports;     /* behind so many of them, */
+	uint64_t reported_ns; /* and behind the last one, by then; 0 = not */
 	uint32_t
 		sent; /* channel that it put something into since, for itself to take out; 0 = none */
 	uint64_t sent_ns; /* when that call began */
@@ -248,8 +254,10 @@ struct looking {
 	struct turns turns;
 	uint32_t
 		turns_until; /* index of a wait: before that one it waits for nothing by turns; 0 = not known */
-	uint64_t worked_ns;    /* since that slice */
-	uint64_t elsewhere_ns; /* waited for something else since then, or not known what it did */
+	uint64_t worked_ns;	/* since that slice */
+	uint64_t worked_all_ns; /* up to that slice, since the first one */
+	uint64_t sliced_ns;	/* all of them together */
+	uint64_t elsewhere_ns;	/* waited for something else since then, or not known what it did */
 };
 
 enum look {
@@ -265,23 +273,39 @@ static enum look look_bound(const struct looking *looking, uint64_t ns)
 	return ns <= LOOK_NS + slice_ns / LOOK_PART ? LOOK_ON : LOOK_OVER;
 }
 
+/* Up to now all its looks together are as short as looks are: this one is by chance longer than most. */
+static bool is_short_as_a_rule(const struct looking *looking)
+{
+	return looking->worked_all_ns + looking->worked_ns <=
+	       looking->count * (uint64_t)LOOK_NS + looking->sliced_ns / LOOK_PART;
+}
+
 /* It has worked, all in all, since the slice. */
 static enum look look_worked(struct looking *looking)
 {
-	if (look_bound(looking, looking->worked_ns) == LOOK_ON)
+	if (look_bound(looking, looking->worked_ns) == LOOK_ON ||
+	    (looking->worked_ns <= LOOK_ONCE_NS && is_short_as_a_rule(looking)))
 		return LOOK_ON;
 	looking->is_long = true;
 	return looking->was_long || looking->worked_ns > LOOK_ONCE_NS ? LOOK_OVER : LOOK_ON;
 }
 
-/* Is it longer than the last slice, or shorter? */
+static bool is_uneven(uint64_t ns, uint64_t before_ns)
+{
+	return (ns > before_ns ? ns - before_ns : before_ns - ns) > EVEN_NS + before_ns / EVEN_PART;
+}
+
+/*
+ * Is it longer than the last slice, or shorter? Not where all end as far from each other: who sleeps until a point in
+ * time sleeps for less where it had no CPU before.
+ */
 static bool is_another_length(const struct looking *looking, const struct wait *wait)
 {
-	uint64_t ns = wait->woken_ns - wait->begin_ns;
-	uint64_t before_ns = looking->slice.woken_ns - looking->slice.begin_ns;
-	uint64_t more_ns = ns > before_ns ? ns - before_ns : before_ns - ns;
+	const struct wait *slice = &looking->slice;
 
-	return more_ns > EVEN_NS + before_ns / EVEN_PART;
+	return is_uneven(wait->woken_ns - wait->begin_ns, slice->woken_ns - slice->begin_ns) &&
+	       (!looking->ended_ns ||
+		is_uneven(wait->woken_ns - slice->woken_ns, slice->woken_ns - looking->ended_ns));
 }
 
 /* One slice more. */
@@ -289,6 +313,8 @@ static void look_count(struct looking *looking, const struct wait *wait)
 {
 	looking->uneven += is_another_length(looking, wait);
 	looking->first_ns = looking->count ? looking->first_ns : wait->begin_ns;
+	looking->worked_all_ns += looking->worked_ns;
+	looking->sliced_ns += wait->woken_ns - wait->begin_ns;
 	looking->begins_ns[looking->count++ % NAPS_LEAST] = wait->begin_ns;
 }
 
@@ -322,11 +348,14 @@ static enum look look_at_turn(struct looking *looking, uint32_t index, const str
 			turns->of[turns->count++] = *wait;
 		turns->next++;
 		turns->call = wait->in;
+		looking->worked_all_ns += looking->worked_ns;
+		looking->sliced_ns += wait->woken_ns - wait->begin_ns;
 		looking->worked_ns = 0;
 		return LOOK_ON;
 	}
-	if (!is_known || turns->rounds < TURNS_LEAST || is_slice(looking->query, wait) ||
-	    !wait->woken_ns || looking->is_long)
+	if (!is_known || turns->rounds < TURNS_LEAST ||
+	    is_slice(looking->query, looking->slot, index, wait) || !wait->woken_ns ||
+	    looking->is_long)
 		return LOOK_OVER;
 	looking->index = index;
 	return LOOK_JOINED;
@@ -342,7 +371,7 @@ static bool is_out_of_turn(const struct turns *turns, bool goes_on)
 /* It waits on for the same. */
 static enum look look_at_slice(struct looking *looking, uint32_t index, const struct wait *wait)
 {
-	bool goes_on = is_slice(looking->query, wait);
+	bool goes_on = is_slice(looking->query, looking->slot, index, wait);
 
 	if ((looking->is_long && !goes_on) || looking->took || looking->sent || looking->opened ||
 	    looking->has_no_set || is_out_of_turn(&looking->turns, goes_on))
@@ -363,6 +392,7 @@ static enum look look_at_slice(struct looking *looking, uint32_t index, const st
 	if (looking->asked.begin_ns)
 		looking->lock = looking->asked;
 	looking->before_ns = looking->slice.begin_ns;
+	looking->ended_ns = looking->slice.woken_ns;
 	looking->slice = *wait;
 	looking->worked_ns = looking->elsewhere_ns = looking->found_ns = 0;
 	looking->looked_ns = looking->asked.begin_ns = 0;
@@ -370,6 +400,7 @@ static enum look look_at_slice(struct looking *looking, uint32_t index, const st
 	looking->has_looked = false;
 	looking->what = 0;
 	looking->by_next = looking->signalled = false;
+	looking->reported_ns = 0;
 	looking->call = looking->slice.in;
 	looking->is_own = true;
 	return LOOK_ON;
@@ -405,7 +436,7 @@ static enum look look_at_wait(struct looking *looking, uint32_t index, uint64_t 
 		look = look_at_turn(looking, index, &wait);
 		if (look != LOOK_OVER)
 			return look;
-		if (is_on_the_way(looking->query, &wait)) {
+		if (query_is_on_the_way(looking->query, &wait)) {
 			look_takes_lock(looking, &wait);
 			return LOOK_ON;
 		}
@@ -454,14 +485,21 @@ static bool is_set_of_look(struct looking *looking, uint32_t call)
 	return true;
 }
 
-/* Who says how far it is, again and again, waits on for the same descriptors. */
-static bool is_report(struct looking *looking, uint32_t call, uint32_t word)
+/*
+ * Who says how far it is, again and again, waits on for the same descriptors. Of other waits, now and then: who has
+ * something to say each time has them to keep time.
+ */
+static bool is_report(struct looking *looking, uint32_t call, uint32_t word, uint64_t end_ns)
 {
-	if (!word_has(word, WORD_MADE) || !asks_is_watch(looking->query, looking->slice.in) ||
-	    !asks_is_among(" write writev ", asks_name(looking->query, call)))
+	if (!asks_is_report(looking->query, call, word, false))
 		return false;
 	looking->has_reported = true;
-	return true;
+	if (!looking->reported_ns) {
+		looking->reports++;
+		looking->reported_ns = end_ns;
+	}
+	return asks_is_watch(looking->query, looking->slice.in) ||
+	       asks_reports_seldom(looking->reports, looking->count);
 }
 
 /* The next call need not sleep: what it finds came since the last slice. A futex call may have woken somebody. */
@@ -517,17 +555,20 @@ static enum look look_at_end(struct looking *looking, uint32_t word, uint64_t en
 		return word_error(word) || word_found_nothing(word) ? LOOK_ON : LOOK_OVER;
 	}
 	if (query_sleeps(looking->query, &looking->slice))
-		return !call || is_own || call_is(looking->query, call, CALL_MUTE) ? LOOK_ON
-										   : LOOK_OVER;
+		return !call || is_own || call_is(looking->query, call, CALL_MUTE) ||
+				       is_report(looking, call, word, end_ns)
+			       ? LOOK_ON
+			       : LOOK_OVER;
 	if (is_own)
 		looking->what = word_was_what(word);
 	if (!call || word_error(word))
 		return LOOK_ON;
-	if (!is_own && (is_report(looking, call, word) || sends_to_itself(looking, call, word)))
+	if (!is_own &&
+	    (is_report(looking, call, word, end_ns) || sends_to_itself(looking, call, word)))
 		return LOOK_ON;
 	if (is_own || is_next(looking, call, word)) {
 		if (!word_found_nothing(word) && !wait_ticks(looking->query, &looking->slice) &&
-		    !looking->signalled && !looking->sent) {
+		    !asks_is_ring(looking->query, call) && !looking->signalled && !looking->sent) {
 			looking->found_ns = end_ns;
 			looking->by_next = !is_own;
 			looking->took = asks_takes(looking->query, call);
@@ -573,7 +614,9 @@ static enum look look_at(struct looking *looking, const struct tl_interval *in)
 			return LOOK_ON;
 		break;
 	}
-	looking->worked_ns += in->end_ns - in->start_ns;
+	/* In the call that waits it may spin first, or look at many descriptors: that belongs to the wait. */
+	if (word_kind(in->word) != WORD_SYSCALL || looking->call != word_plain(looking->slice.in))
+		looking->worked_ns += in->end_ns - in->start_ns;
 	return look == LOOK_ON ? look_worked(looking) : look;
 }
 
@@ -602,6 +645,20 @@ static bool is_output(const struct looking *looking)
 				 look_bound(looking, known_ns - looking->sent_ns) == LOOK_OVER);
 }
 
+/* It said something, and waited no more: it went on by then. */
+static bool says_so_at_last(const struct looking *looking)
+{
+	return looking->reported_ns && !asks_is_watch(looking->query, looking->slice.in) &&
+	       (!looking->went_on_ns || looking->reported_ns < looking->went_on_ns);
+}
+
+/* Somebody asked it to end in the last slice, and it waited no more: what was awaited never came. */
+static bool is_asked_to_end(const struct looking *looking)
+{
+	return looking->count > 1 && signal_asks_to_end(looking->slice.waker.signal) &&
+	       query_broken_off(looking->query, &looking->slice);
+}
+
 /* When it went on. Of sleeps, who else ends when it does has changed nothing. */
 static uint64_t end_ns(const struct looking *looking)
 {
@@ -626,10 +683,14 @@ static bool look_through(struct looking *looking)
 	looking->what = 0;
 	looking->by_next = looking->took = looking->signalled = false;
 	looking->has_opened = looking->has_reported = looking->has_no_set = false;
+	looking->reported_ns = 0;
+	looking->reports = 0;
 	looking->serves = why_serves_runtime(
 		timeline_name(query->tl, query->tl->threads[looking->slot]->comm));
 	looking->sent = looking->opened = 0;
 	looking->count = 0;
+	looking->worked_ns = looking->worked_all_ns = looking->sliced_ns = 0;
+	looking->ended_ns = 0;
 	look_count(looking, &looking->slice);
 	tl_iter_thread(&iter, query->tl, looking->slot, looking->slice.woken_ns,
 		       query_known_ns(query, looking->slot));
@@ -641,12 +702,14 @@ static bool look_through(struct looking *looking)
 		looking->went_on_ns = looking->sent_ns;
 	else if (look == LOOK_ON && ends_itself(looking))
 		looking->went_on_ns = end_ns(looking);
+	if (look != LOOK_JOINED && says_so_at_last(looking))
+		looking->went_on_ns = looking->reported_ns;
 	/* Nothing behind a long look tells that it was one. */
 	if (look != LOOK_JOINED && looking->was_long && looking->index != looking->sure) {
 		looking->index = looking->sure;
 		looking->went_on_ns = looking->found_ns = 0;
 	}
-	return look == LOOK_JOINED;
+	return look == LOOK_JOINED || is_asked_to_end(looking);
 }
 
 /* Go on from that slice. Returns whether the last one was ended by what it waited for. */
@@ -697,7 +760,8 @@ static uint64_t first_wake_ns(const struct looking *looking, uint64_t until_ns)
 static struct missed missed_of(const struct looking *looking)
 {
 	const struct tl_thread *thread = looking->query->tl->threads[looking->slot];
-	struct missed missed = { .last = looking->slice,
+	struct missed missed = { .slot = looking->slot,
+				 .last = looking->slice,
 				 .went_on_ns = looking->went_on_ns,
 				 .found_ns = looking->found_ns,
 				 .by_next = looking->by_next,
@@ -721,14 +785,19 @@ static struct missed missed_of(const struct looking *looking)
 	return missed;
 }
 
+/* It reads files, or says something too often, so that the time-outs may be for that. */
+static bool does_more(const struct looking *looking)
+{
+	return looking->has_opened || !asks_reports_seldom(looking->reports, looking->count);
+}
+
 /* The last of some time-outs, behind which it went on. */
 static bool is_missed(const struct looking *looking, struct answer *out_answer)
 {
 	struct missed missed;
 
 	if ((!looking->went_on_ns && !looking->found_ns) ||
-	    ((looking->has_opened || looking->has_reported) && !looking->found_ns) ||
-	    looking->query->slices->looks > LOOKS_MAX)
+	    (does_more(looking) && !looking->found_ns) || looking->query->slices->looks > LOOKS_MAX)
 		return false;
 	looking->query->slices->looks += looking->query->tl->thread_count;
 	missed = missed_of(looking);
@@ -801,7 +870,7 @@ bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct
 	uint32_t index = word_arg(word);
 	const struct slice_run *run;
 
-	if (!is_slice(query, wait) || query_sleeps(query, wait))
+	if (!is_slice(query, slot, index, wait) || query_sleeps(query, wait))
 		return false;
 	run = run_of(query, slot, index, wait);
 	*out_last = (struct last_slice){ .slot = slot };

@@ -20,10 +20,10 @@
 #define STOP_LOOKS_MAX 200000000u
 #define SIGNAL_NS      1000000u /* in which one signal wakes all threads of a process */
 
-/* Did the thread end without another system call after it was woken out of 'wait'? */
-static bool ended_in(const struct query *query, const struct tl_thread *thread,
-		     const struct wait *wait, uint32_t index)
+bool query_ended_in(const struct query *query, uint32_t slot, uint32_t index,
+		    const struct wait *wait)
 {
+	const struct tl_thread *thread = query->tl->threads[slot];
 	bool out = false, interrupted = wait->waker.signal != 0;
 	struct tl_interval in;
 	struct tl_iter iter;
@@ -106,7 +106,7 @@ const struct why_reason *query_stuck(struct query *query, uint32_t slot, const s
 	    word_kind(wait->in) != WORD_SYSCALL)
 		return NULL;
 	/* With lean events it is not known whether it made another call. */
-	ended = query->facts->has_syscalls && ended_in(query, thread, wait, word_arg(in->word));
+	ended = query->facts->has_syscalls && query_ended_in(query, slot, word_arg(in->word), wait);
 	if (ended && ended_by_sibling(query, slot, wait))
 		return NULL;
 	if (!ended && !asks_to_end(query, wait) && !wait_gave_up(wait))
@@ -217,23 +217,18 @@ static bool wait_expects(const struct wait *wait)
 	return wait->flags & WAIT_EXPECTS && !(wait->flags & WAIT_ASKED);
 }
 
-uint32_t query_awaited(struct query *query, uint32_t slot, const struct wait *wait,
-		       const struct tl_interval *in)
-{
-	if (wait_expects(wait) && wait->origin.slot < query->tl->thread_count)
-		return wait->origin.slot;
-	return awaited_child(query, slot, wait, in);
-}
-
-const struct why_reason *query_awaited_by(struct query *query, const struct wait *wait)
+/* From what it is inferred that it waits for that one; NULL = it is known. */
+static const struct why_reason *awaited_by(struct query *query, const struct wait *wait)
 {
 	const char *by = wait_expects(wait) && !(wait->flags & WAIT_OWNED)
 				 ? timeline_name(query->tl, wait->origin.name)
 				 : "";
-	struct why_reason reason = { .kind = *by ? WHY_REASON_EXPECTED : WHY_REASON_NONE };
+	struct why_reason reason = { .kind = *by			? WHY_REASON_EXPECTED
+					     : wait->flags & WAIT_GROUP ? WHY_REASON_ALL_LEAD
+									: WHY_REASON_NONE };
 
 	for (enum why_reason_kind kind = WHY_REASON_END_USED_LATELY;
-	     *by && kind <= WHY_REASON_PASSED_ON; kind++) {
+	     *by && kind <= WHY_REASON_CHILD_SIGNAL; kind++) {
 		if (strcmp(by, why_reason_name(kind)) == 0)
 			reason.kind = kind;
 	}
@@ -243,4 +238,22 @@ const struct why_reason *query_awaited_by(struct query *query, const struct wait
 	else if (reason.kind == WHY_REASON_EXPECTED)
 		reason.object = by;
 	return why_reason_keep(query->why, &reason);
+}
+
+uint32_t query_awaited(struct query *query, uint32_t slot, const struct wait *wait,
+		       const struct tl_interval *in, const struct why_reason **out_by)
+{
+	uint32_t child, any = SLOT_NONE;
+
+	*out_by = NULL;
+	if (wait_expects(wait) && wait->origin.slot < query->tl->thread_count)
+		any = wait->origin.slot;
+	else if (wait->flags & WAIT_GROUP)
+		any = group_leads_to(query, slot, wait, in);
+	if (any != SLOT_NONE) {
+		*out_by = awaited_by(query, wait);
+		return any;
+	}
+	child = awaited_child(query, slot, wait, in);
+	return child != SLOT_NONE ? child : query_worker(query, slot, wait, in, out_by);
 }

@@ -45,8 +45,9 @@ struct wait_memo {
 	uint32_t in, object, flags;
 	const struct stack_futex *futex; /* that the object is */
 	int32_t fd;
-	uint32_t line; /* number + 1; 0 = empty */
-	uint8_t class; /* enum why_class */
+	uint32_t line;	   /* number + 1; 0 = empty */
+	uint8_t class;	   /* enum why_class */
+	bool sleeps_there; /* for an open one: its code says so */
 	bool signal_by_timer;
 	bool is_idle; /* as its stack tells */
 };
@@ -115,12 +116,13 @@ static const struct wait_memo *line_of_wait(struct summary *summary, uint32_t sl
 					    const struct wait *wait)
 {
 	const uint32_t telling = WAIT_DISK_SLEEP | WAIT_STOPPED | WAIT_SERVER | WAIT_TIMED_OUT |
-				 WAIT_LOCK | WAIT_EXPECTS | WAIT_ASKED;
+				 WAIT_LOCK | WAIT_EXPECTS | WAIT_ASKED | WAIT_MANY;
 	uint32_t hash = wait->in ^ wait->object * 31 ^ (wait->flags & telling) * 977 ^
 			(uint32_t)wait->fd * 7919;
 	/* What wait_class() looks at, beside the flags. */
 	bool signal_by_timer =
 		wait->woken_ns && wait->waker.kind == ACTOR_TIMER && wait->waker.signal;
+	bool sleeps_there = !wait->woken_ns && wait_sleeps_there(summary->query, slot, wait);
 	struct wait_memo *memo = &summary->wait_memo[(hash * 0x9e3779b1u) >> 24];
 	struct query *query = summary->query;
 	bool is_idle = wait_idle(query, slot, wait);
@@ -131,7 +133,7 @@ static const struct wait_memo *line_of_wait(struct summary *summary, uint32_t sl
 	if (memo->line && memo->in == wait->in && memo->object == wait->object &&
 	    memo->futex == futex && memo->fd == wait->fd &&
 	    memo->flags == (wait->flags & telling) && memo->signal_by_timer == signal_by_timer &&
-	    memo->is_idle == is_idle)
+	    memo->sleeps_there == sleeps_there && memo->is_idle == is_idle)
 		return memo;
 	object = describe_object(query, slot, wait);
 	line = line_of(summary, 2, describe_in(query, wait));
@@ -144,6 +146,7 @@ static const struct wait_memo *line_of_wait(struct summary *summary, uint32_t sl
 				    .flags = wait->flags & telling,
 				    .fd = wait->fd,
 				    .signal_by_timer = signal_by_timer,
+				    .sleeps_there = sleeps_there,
 				    .is_idle = is_idle,
 				    .line = line + 1,
 				    .class = (uint8_t)wait_class(query, slot, wait) };

@@ -17,12 +17,13 @@
 #include "analyse/why/process.h"
 #include "event/facts.h"
 
-#define LEAST_NS    10000000u	 /* a shorter time-out is a look */
-#define BACK_NS	    10000000000u /* before the wait, where it was asked */
-#define ENTRIES_MAX 20000000u	 /* of tracks: a bound on time */
-#define SOON_PART   4u /* of the time from the request on: who reads it later may read another one */
-#define NAMES_MAX   4u /* connections of one wait that are looked at */
-#define CALLS_KEPT  8u
+#define LEAST_NS      10000000u	   /* a shorter time-out is a look */
+#define BACK_NS	      10000000000u /* before the wait, where it was asked */
+#define ENTRIES_MAX   20000000u	   /* of tracks: a bound on time */
+#define SOON_PART     4u /* of the time from the request on: who reads it later may read another one */
+#define NAMES_MAX     4u /* connections of one wait that are looked at */
+#define CALLS_KEPT    8u
+#define ASKS_AGAIN_NS 1000000000u /* for the first time, after a request for a connection */
 
 #define CALLS_IN  " write writev sendto sendmsg sendmmsg send sendfile splice "
 #define CALLS_OUT " read readv recvfrom recvmsg recvmmsg recv splice "
@@ -221,4 +222,43 @@ const struct why_reason *query_unanswered(struct query *query, uint32_t slot,
 				    found.time_ns > wait->begin_ns ? found.time_ns : wait->begin_ns,
 				    wait->woken_ns, &reason.did);
 	return why_reason_keep(query->why, &reason);
+}
+
+static bool accepts(struct query *query, uint32_t slot, uint32_t word)
+{
+	struct wait wait;
+
+	if (word_kind(word) == WORD_BLOCKED) {
+		query_wait(query, slot, word, &wait);
+		word = wait.in;
+	}
+	return word_kind(word) == WORD_SYSCALL &&
+	       strncmp(describe_word(query, word), "accept", strlen("accept")) == 0;
+}
+
+/*
+ * TCP asks again after 1 s, 3 s, 7 s, or each second: the request before the one that was answered was sent no earlier
+ * than that, and the queue was full then.
+ */
+static uint64_t still_full_ns(const struct wait *wait)
+{
+	uint64_t ns = wait->woken_ns - wait->begin_ns;
+
+	return wait->begin_ns + (ns > ASKS_AGAIN_NS ? (ns - ASKS_AGAIN_NS) / 2 : 0);
+}
+
+uint64_t query_accepts_ns(struct query *query, uint32_t slot, const struct wait *wait,
+			  const struct tl_interval *in)
+{
+	uint64_t full_ns = still_full_ns(wait);
+	struct tl_interval at;
+	struct tl_iter iter;
+
+	full_ns = full_ns > in->start_ns ? full_ns : in->start_ns;
+	tl_iter_thread(&iter, query->tl, slot, full_ns, in->end_ns);
+	while (tl_iter_next(&iter, &at)) {
+		if (accepts(query, slot, at.word))
+			return at.start_ns > full_ns ? at.start_ns : in->start_ns;
+	}
+	return in->start_ns;
 }

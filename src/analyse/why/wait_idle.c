@@ -90,7 +90,7 @@ static enum stack_idle idle_by_word(struct query *query, uint32_t slot, const st
 	if (!map_find(&query->idle->slots, slot))
 		idle_look_through(query, slot);
 	seen = map_find(&query->idle->seen, idle_key(slot, wait));
-	return seen && *seen == SEEN_IDLE ? STACK_IDLE : STACK_NOT_IDLE;
+	return seen && *seen == SEEN_IDLE ? STACK_IDLE_WORD : STACK_NOT_IDLE;
 }
 
 /* "fd 4 = pipe:[29]": what it watches is its own, or that of other threads of its process. */
@@ -121,10 +121,24 @@ enum stack_idle wait_idle(struct query *query, uint32_t slot, const struct wait 
 	if (stack == STACK_NONE)
 		return idle_by_word(query, slot, wait);
 	idle = (enum stack_idle)stacks->stacks[stack].idle;
+	/* What a script's own function called, that sleeps, may have been given to it to do. */
+	if (idle == STACK_AWAITS || idle == STACK_SLEEPS ||
+	    (stacks->stacks[stack].script != FRAME_NONE && wait_sleeps(query, wait)))
+		return STACK_NOT_IDLE;
 	if (idle == STACK_POLLS)
 		idle = !(wait->flags & WAIT_TIMED_OUT) && watches_own(query, slot, wait)
 			       ? STACK_PARKED
 			       : STACK_NOT_IDLE;
 	return idle == STACK_IDLE || (query->opts && query->opts->of_process) ? idle
 									      : STACK_NOT_IDLE;
+}
+
+bool wait_sleeps_there(struct query *query, uint32_t slot, const struct wait *wait)
+{
+	const struct stacks *stacks = query->facts ? query->facts->stacks : NULL;
+	uint32_t stack = stacks && !(wait->flags & (WAIT_STOPPED | WAIT_THROTTLED))
+				 ? code_of_wait(query, slot, wait)
+				 : STACK_NONE;
+
+	return stack != STACK_NONE && stacks->stacks[stack].idle == STACK_SLEEPS;
 }

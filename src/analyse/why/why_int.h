@@ -11,6 +11,9 @@
  *	why_clients.c for whom a thread works
  *	why_locks.c  the locks that programs told of, and who had them
  *	why_stuck.c  waits that what was awaited never ended
+ *	workers.c    workers that a thread waits for, which are threads or children
+ *	charge_open.c waits that nothing ended
+ *	group.c      several who could end a wait that nobody ended
  *	why_helper.c parts of the kernel that end waits for others: terminals, RCU
  *	why_idle.c   threads without a CPU beside an idle one
  *	why_slices.c waits in slices: time-outs after which the thread waits on
@@ -58,6 +61,7 @@ struct query {
 	struct shared_sets *sets;  /* owned; of why_pollers.c; NULL = nobody asked yet */
 	struct idle_objects *idle; /* owned; of wait_idle.c; NULL = nobody asked yet */
 	struct asks_runs *asks;	   /* owned; of why_asks.c; NULL = nobody asked yet */
+	bool in_group;		   /* of group.c: a group is being followed */
 	uint64_t stop_looks;	   /* of stuck.c, at threads for the signal of another one */
 };
 
@@ -117,6 +121,8 @@ bool wait_ticks(struct query *query, const struct wait *wait); /* a timerfd of i
 bool wait_gave_up(const struct wait *wait);
 /* That the thread of a known program waits for work, or for what else, as its stack tells. STACK_POLLS is STACK_PARKED here. */
 enum stack_idle wait_idle(struct query *query, uint32_t slot, const struct wait *wait);
+/* The same file: does its code say that it sleeps, as the program asked, in another call than wait_sleeps() knows? */
+bool wait_sleeps_there(struct query *query, uint32_t slot, const struct wait *wait);
 void idle_objects_free(struct idle_objects *objects); /* NULL is fine */
 enum why_class wait_class(struct query *query, uint32_t slot, const struct wait *wait);
 /* 'word' is of its interval. Is it there at the end of the recording? Else nothing tells what ended it. */
@@ -162,15 +168,39 @@ bool owned_next(struct owned_iter *iter, struct owned_span *out_span);
  */
 const struct why_reason *query_stuck(struct query *query, uint32_t slot, const struct wait *wait,
 				     const struct tl_interval *in);
+/* The same: did the thread end without another system call after it was woken out of wait 'index' of it? */
+bool query_ended_in(const struct query *query, uint32_t slot, uint32_t index,
+		    const struct wait *wait);
 
 /*
  * Who was awaited during 'in' by a wait that was in vain: the thread it joins, the process at the
- * other end (WAIT_EXPECTS), or the only child that there was. SLOT_NONE when it is not known.
+ * other end (WAIT_EXPECTS), the only child that there was, or a worker. SLOT_NONE when it is not known.
+ * '*out_by' is from what that is inferred; NULL = it is known.
  */
 uint32_t query_awaited(struct query *query, uint32_t slot, const struct wait *wait,
-		       const struct tl_interval *in);
-/* From what it is inferred that it waits for that one; NULL = it is known. */
-const struct why_reason *query_awaited_by(struct query *query, const struct wait *wait);
+		       const struct tl_interval *in, const struct why_reason **out_by);
+/* workers.c: the same of who waits for workers; SLOT_NONE = it does not, or none is at work. */
+uint32_t query_worker(struct query *query, uint32_t slot, const struct wait *wait,
+		      const struct tl_interval *in, const struct why_reason **out_by);
+/*
+ * unanswered.c: up to when the thread left the request of that wait for a connection unaccepted, as far as it can be
+ * told: until it first began to accept one after the last request that may have been dropped. The start of 'in' where
+ * it was accepting then, or did not accept.
+ */
+uint64_t query_accepts_ns(struct query *query, uint32_t slot, const struct wait *wait,
+			  const struct tl_interval *in);
+/* group.c: those who could end a wait of WAIT_GROUP and were there for all of 'in'. */
+struct query_group {
+	uint32_t slots[GROUP_MAX];
+	size_t count;
+	bool children; /* of who waits; else who has the other end, or could end it as the recorder saw */
+};
+
+void query_group(struct query *query, const struct wait *wait, const struct tl_interval *in,
+		 struct query_group *out);
+/* The one of them that leads to where all of them lead; SLOT_NONE where they lead to several. */
+uint32_t group_leads_to(struct query *query, uint32_t slot, const struct wait *wait,
+			const struct tl_interval *in);
 
 /*
  * why_stuck.c: was the thread stopped, or frozen, for all of the wait, so that nothing it waited for
@@ -244,6 +274,8 @@ bool query_broken_off(struct query *query, const struct wait *wait);
 /* The same, where what it waited for came unseen behind its last time-out: by whom, as inferred. */
 bool query_gone_on(struct query *query, uint32_t slot, uint32_t word, const struct wait *wait,
 		   struct answer *out_answer);
+/* A lock taken or a page brought in is no act of the thread's: it waited for that on the way to something else. */
+bool query_is_on_the_way(struct query *query, const struct wait *wait);
 /* Did it wait at a futex of which the address is known? */
 bool query_futex(const struct query *query, const struct wait *wait, uint64_t *out_address);
 void slice_runs_free(struct slice_runs *runs); /* NULL is fine */
@@ -266,6 +298,7 @@ struct let_go {
 
 /* Time-outs that a thread went on behind. */
 struct missed {
+	uint32_t slot; /* whose they are */
 	struct wait last;
 	uint64_t before_ns;  /* when the one before it began; 0 = there was none */
 	uint64_t went_on_ns; /* behind the last one; 0 = not known */

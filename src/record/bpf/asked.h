@@ -50,6 +50,12 @@ static int is_refused(__s64 ret)
 	return ret == -ERROR_AGAIN || ret == -ERROR_ACCESS;
 }
 
+/* Or a signal broke it off, as that of a time-out: who waits in short slices is seen asleep seldom. */
+static int is_in_vain(__s64 ret)
+{
+	return is_refused(ret) || ret == -CALL_INTERRUPTED || ret == -CALL_RESTART;
+}
+
 static int is_lock_command(__u32 command)
 {
 	return command == COMMAND_SETLK || command == COMMAND_SETLKW ||
@@ -155,7 +161,7 @@ static __s64 who_has_wanted(struct task_struct *task, struct pt_regs *regs, stru
 	return find_holder((__u64)file, which);
 }
 
-/* The call that returns now was refused. */
+/* The call that returns now was in vain. */
 static void lock_asked(struct pt_regs *regs, __u8 posix)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();

@@ -88,15 +88,16 @@ struct sched_dl_entity {
 	unsigned int dl_yielded : 1;
 };
 
-struct rq {
-	__u64 clock;
-	struct sched_dl_entity fair_server; /* since 6.12: other threads have some of the time */
-};
-
 struct rt_rq {
 	int rt_throttled;
-	struct rq *rq;
 	struct task_group *tg; /* where groups have limits */
+	struct rq *rq;	       /* this too */
+};
+
+struct rq {
+	__u64 clock;
+	struct rt_rq rt;
+	struct sched_dl_entity fair_server; /* since 6.12: other threads have some of the time */
 };
 
 struct sched_rt_entity {

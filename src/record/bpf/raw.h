@@ -124,7 +124,8 @@ struct raw_control {
 	__u8 calls[RAW_NR_MAX]; /* enum raw_call of each system call number */
 	/* Of blocks.h: */
 	__u64 lost_blocks;	   /* records that found no room */
-	__u32 wake_block_bytes;	   /* wake the reader when so much of them waits */
+	__u32 lane_chunks;	   /* of each CPU; a power of two */
+	__u32 lane_wake;	   /* wake the reader after so many of a CPU; a power of two */
 	__u8 takes_fd[RAW_NR_MAX]; /* whether its first argument is a descriptor */
 	__u8 rests;		   /* RAW_RESTS_...: what of calls that block is not told */
 	__u8 tells_sleepers;	   /* the look at all threads tells of those that sleep already */
@@ -138,15 +139,38 @@ struct raw_control {
 #define RAW_BLOCK_LOSS	 4 /* before this one some of this CPU were lost */
 #define RAW_BLOCK_NONE	 0xffff
 
-/* A thread leaves its CPU to sleep: the first 64 bytes are a struct wire_call. */
+/* A thread leaves its CPU to sleep: a struct wire_call. */
 struct raw_block {
 	__u64 mono_ns;
 	__u32 tid;
 	__u16 nr;    /* RAW_BLOCK_NONE = in no system call: in a page fault, mostly */
 	__u16 flags; /* RAW_BLOCK_... */
 	__u64 args[6];
-	__u32 cpu;
+};
+
+/* The same of one that sleeps already, by the look at all threads. */
+struct raw_slept {
+	struct raw_block block;
+	__u32 cpu; /* that looked */
 	__u32 zero;
+};
+
+/*
+ * Where a CPU puts those that leave it: a ring of its own, which nobody else writes to, and so without a lock. Its
+ * chunks are one after the other.
+ */
+struct raw_lane {
+	__u64 head;   /* so many were written so far */
+	__u64 tail;   /* and taken out, by user space */
+	__u32 misses; /* whether the last one found no room */
+	__u32 zero;
+	__u64 line[5];
+};
+
+#define RAW_CHUNK 1024 /* records of one; a power of two */
+
+struct raw_chunk {
+	struct raw_block blocks[RAW_CHUNK];
 };
 
 #endif

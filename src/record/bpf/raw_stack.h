@@ -31,9 +31,9 @@
 #define RAW_STACK_VFORK \
 	512 /* it was vfork(): a register has what returns, which the child may overwrite */
 
-#define RAW_STACK_LEAN	 1024 /* no stack: the end of its call is not seen */
-#define RAW_STACK_KNOWN	 4096 /* OPEN: such a one was told of before */
-#define RAW_STACK_EITHER 8192 /* whether it was in 32-bit code is not known */
+#define RAW_STACK_LEAN	1024 /* no stack: the end of its call is not seen */
+#define RAW_STACK_KNOWN 4096 /* OPEN: such a one was told of before */
+#define RAW_STACK_TWO	8192 /* of the registers two only, and not whether it was in 32-bit code */
 #define RAW_STACK_EXEC \
 	16384 /* SAMPLE: within execve(), where one program takes the place of another */
 #define RAW_STACK_LOOKED 2048 /* OPEN: it may go on for long; LEAN: such a one is over */

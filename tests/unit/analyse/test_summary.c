@@ -115,9 +115,32 @@ static void the_uncertain_is_told_by_its_reason(void **unused)
 	told_free(told);
 }
 
+/* A poll from before the recording watches nobody knows what; the next one, of the same call, is no sleep. */
+static void a_poll_that_another_thread_ends_is_no_sleep(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 S prog\n"
+				     "thread 8 8 1 R other\n"
+				     "  0 cpu1 switch 0(runnable) 8\n"
+				     " 10 cpu1 waking 7\n"
+				     " 10 cpu0 switch 0(runnable) 7\n"
+				     " 11 cpu0 leave poll 1\n"
+				     " 20 cpu0 enter poll 0x100 1 5000\n"
+				     " 20 cpu0 switch 7(blocked) 0\n"
+				     " 90 cpu1 waking 7\n"
+				     " 90 cpu0 switch 0(runnable) 7\n"
+				     " 91 cpu0 leave poll 1\n"
+				     "100 cpu0 switch 7(runnable) 0\n");
+
+	(void)explained(told, 7, 0, 0);
+	assert_int_equal(told->why.held_up_ns, told->why.blocked_ns - told->why.asked_ns);
+	assert_in_range(told->why.held_up_ns, 70, 80);
+	told_free(told);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_poll_that_another_thread_ends_is_no_sleep),
 		cmocka_unit_test(the_tree_says_where_the_time_went),
 		cmocka_unit_test(instances_are_longest_first_and_numbered_by_time),
 		cmocka_unit_test(ids_are_all_different_and_from_one_on),

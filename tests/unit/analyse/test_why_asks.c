@@ -72,6 +72,9 @@ static void who_can_have_changed_the_answer_is_inferred(void **unused)
 	       "rename() failed with ENOTEMPTY until it called unlink()");
 	infers("rename", -17, 0, "unlink", "rename() failed with EEXIST until it called unlink()");
 	infers("poll 4096 1 0", 0, 1, "write 4", "poll() found nothing until it called write()");
+	infers("rename", -2, 0, "rename", "rename() failed with ENOENT until it called rename()");
+	infers("connect 3", -11, 0, "accept 3",
+	       "connect() of fd 3 failed with EAGAIN until it called accept()");
 }
 
 static void the_call_and_its_sleep_are_told_in_the_chain(void **unused)
@@ -436,6 +439,99 @@ static void a_rename_is_about_two_names(void **unused)
 	}
 }
 
+/* What is asked for may have either of two names, too. */
+static struct told *renamed(const char *from, const char *to)
+{
+	const char *const names[] = { from, to };
+	struct script script = begun();
+
+	for (int nr = 0; nr < 3; nr++) {
+		call(&script, "rename", -2);
+		says(&script, "fdname 7 -1 /r/token unknown asked 2", 1);
+		says(&script, "fdname 7 -1 /r/mine unknown asked 2", 1);
+		if (nr == 2) {
+			meanwhile(&script, "rename", 0);
+			for (int half = 0; half < 2; half++)
+				told_add(&script.other,
+					 "%dus cpu1 fdname 9 -1 %s unknown asked 0\n",
+					 script.at_us + 5020, names[half]);
+		}
+		nap(&script);
+	}
+	call(&script, "rename", 0);
+	return asked(&script);
+}
+
+static void a_rename_that_fails_asks_for_two_names(void **unused)
+{
+	struct told *told = renamed("/r/hers", "/r/token");
+
+	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
+	told_free(told);
+	says_nothing(renamed("/r/one", "/r/other"));
+}
+
+/* connect() of a socket; 'each_time': it fails in both ways before each sleep. */
+static struct told *connected(bool each_time)
+{
+	static const int errors[] = { -2, -2, -2, -111, -111, -111 };
+	struct script script = begun();
+
+	for (int nr = 0; nr < 6; nr++) {
+		for (int k = 0; k < (each_time ? 2 : 1); k++) {
+			call(&script, "connect 3", each_time ? k ? -2 : -111 : errors[nr]);
+			says(&script, "fdname 7 -1 /r/socket unknown asked 2", 1);
+		}
+		if (!each_time && nr == 2)
+			meanwhile(&script, "bind 3", 0);
+		if (nr == 5)
+			meanwhile(&script, each_time ? "bind 3" : "listen 3", 0);
+		nap(&script);
+	}
+	call(&script, "connect 3", 0);
+	return asked(&script);
+}
+
+static void another_error_is_an_answer(void **unused)
+{
+	struct told *told = connected(false);
+
+	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
+	assert_int_equal(told->why.answer_count, 6);
+	told_free(told);
+}
+
+static void an_error_that_comes_each_time_is_none(void **unused)
+{
+	struct told *told = connected(true);
+
+	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
+	assert_int_equal(told->why.answer_count, 6);
+	told_free(told);
+}
+
+/* To sleep it reads a timer; the same call asks. */
+static void the_call_that_asks_may_be_the_one_that_sleeps(void **unused)
+{
+	struct script script = begun();
+	char *text = xasprintf("fd 7 5 timerfd timerfd\n%s", script.text);
+	struct told *told;
+
+	free(script.text);
+	script.text = text;
+	for (int nr = 0; nr < 3; nr++) {
+		call(&script, "read 3", -11);
+		if (nr == 2)
+			meanwhile(&script, "write 4", 1);
+		nap_in(&script, "read 5");
+	}
+	call(&script, "read 3", 1);
+	told = asked(&script);
+	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
+	assert_int_equal(told->why.answer_count, 3);
+	told_free(told);
+}
+
 /* 9 opens the other end of a FIFO: it sleeps in that until 7 opens this one. */
 static void a_call_that_ends_behind_the_answer_may_have_changed_it(void **unused)
 {
@@ -702,7 +798,7 @@ static void the_end_of_a_child_or_a_process(void **unused)
 	told_free(told);
 	told = until_it_ends("kill 9 0", -3);
 	assert_string_equal(told_reason(root_of(told, WHY_OTHER_THREAD, 9)->inferred),
-			    "kill() of doer[9] found it alive until it ended");
+			    "kill() of doer[9] found it there until it ended");
 	told_free(told);
 	/* A signal that is sent is no question. */
 	told = until_it_ends("kill 9 15", -3);
@@ -764,6 +860,76 @@ static void the_answer_of_a_process_is_inferred_too(void **unused)
 	told_free(told);
 }
 
+/* 'every' look but the first is followed by output; 9 lets go in the last of six sleeps. */
+static struct told *asked_with_reports(int every, const char *output)
+{
+	struct script script = begun();
+
+	for (int i = 0; i < 6; i++) {
+		call(&script, "flock 3 6", -11);
+		if (i % every == every - 1)
+			call(&script, output, 10);
+		if (i == 5)
+			meanwhile(&script, "flock 3 8", 0);
+		nap(&script);
+	}
+	call(&script, "flock 3 6", 0);
+	return asked(&script);
+}
+
+static void who_says_now_and_then_that_it_waits_does_nothing_else(void **unused)
+{
+	static const char *const output[] = { "write 1", "write 2", "writev 2" };
+
+	for (size_t i = 0; i < ARRAY_LEN(output); i++) {
+		struct told *told = asked_with_reports(3, output[i]);
+
+		assert_in_range(root_of(told, WHY_OTHER_THREAD, 9)->ns, 54 * MS, 56 * MS);
+		told_free(told);
+		/* At first there is no look without. */
+		told = asked_with_reports(2, output[i]);
+		assert_in_range(root_of(told, WHY_OTHER_THREAD, 9)->ns, 44 * MS, 46 * MS);
+		told_free(told);
+		says_nothing(asked_with_reports(1, output[i]));
+	}
+	says_nothing(asked_with_reports(2, "sendto 4"));
+}
+
+static void locks_that_it_needs_to_look_are_on_the_way(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	for (int i = 0; i < 4; i++) {
+		call(&script, "newfstatat", i < 3 ? -2 : 0);
+		/* As Python's GIL: with a limit, and again. */
+		for (int k = 0; k < 10; k++) {
+			says(&script, "enter futex 0x7f0010 137", 1);
+			says(&script, "switch 7(blocked) 0", 5000);
+			says(&script, "vector local_timer", 0);
+			says(&script, "hrtimer hrtimer_wakeup", 0);
+			says(&script, "waking 7 cpu 0", 0);
+			says(&script, "hrtimerdone", 0);
+			says(&script, "vectorexit local_timer", 0);
+			says(&script, "switch 0(runnable) 7", 1);
+			says(&script, "leave futex -110", 1);
+		}
+		if (i == 2)
+			meanwhile(&script, "rename", 0);
+		if (i < 3)
+			nap(&script);
+	}
+	told = asked(&script);
+	assert_in_range(root_of(told, WHY_OTHER_THREAD, 9)->ns, 24 * MS, 26 * MS);
+	told_free(told);
+}
+
+static void a_queue_may_be_asked_with_a_time_that_is_over(void **unused)
+{
+	infers("mq_timedreceive 3", -110, 1, "mq_timedsend 3",
+	       "mq_timedreceive() of fd 3 failed with ETIMEDOUT until it called mq_timedsend()");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -785,6 +951,10 @@ int main(void)
 		cmocka_unit_test(of_several_the_one_with_the_same_name),
 		cmocka_unit_test(nobody_made_that_name),
 		cmocka_unit_test(a_rename_is_about_two_names),
+		cmocka_unit_test(a_rename_that_fails_asks_for_two_names),
+		cmocka_unit_test(another_error_is_an_answer),
+		cmocka_unit_test(an_error_that_comes_each_time_is_none),
+		cmocka_unit_test(the_call_that_asks_may_be_the_one_that_sleeps),
 		cmocka_unit_test(a_call_that_ends_behind_the_answer_may_have_changed_it),
 		cmocka_unit_test(what_is_asked_for_behind_the_answer_is_of_something_else),
 		cmocka_unit_test(who_sleeps_on_still_asks),
@@ -799,6 +969,9 @@ int main(void)
 		cmocka_unit_test(the_end_of_a_child_or_a_process),
 		cmocka_unit_test(a_process_has_ended_with_its_last_thread),
 		cmocka_unit_test(the_answer_of_a_process_is_inferred_too),
+		cmocka_unit_test(who_says_now_and_then_that_it_waits_does_nothing_else),
+		cmocka_unit_test(locks_that_it_needs_to_look_are_on_the_way),
+		cmocka_unit_test(a_queue_may_be_asked_with_a_time_that_is_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

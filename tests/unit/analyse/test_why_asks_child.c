@@ -99,7 +99,7 @@ static void the_end_of_another_child_is_no_nap(void **unused)
 	assert_int_not_equal(told->why.chain_count, 0);
 	assert_non_null(told->why.chain[0].inferred);
 	assert_string_equal(told_reason(told->why.chain[0].inferred),
-			    "kill() of job[50] found it alive until it ended");
+			    "kill() of job[50] found it there until it ended");
 	told_free(told);
 }
 
@@ -145,6 +145,29 @@ static void child_sleeps(struct script *script, int tid)
 	child_ends(script, tid);
 }
 
+/* It sleeps itself, and programs that it runs ask. */
+static void who_sleeps_itself_has_programs_ask(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	for (int i = 0; i < 4; i++) {
+		child_begins(&script, 100 + i);
+		call(&script, "mkdir", i < 3 ? -17 : 0);
+		child_ends(&script, 100 + i);
+		if (i == 2)
+			meanwhile(&script, "rmdir", 0);
+		if (i < 3)
+			nap(&script);
+	}
+	told = asked(&script);
+	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
+	assert_in_range(root_of(told, WHY_OTHER_THREAD, 9)->ns, 24 * MS, 26 * MS);
+	assert_string_equal(told_reason(root_of(told, WHY_OTHER_THREAD, 9)->inferred),
+			    "mkdir() failed with EEXIST until it called rmdir()");
+	told_free(told);
+}
+
 /* A program looks for what it needs itself, and then, by 'name', for what the shell sleeps for. */
 static struct told *run_and_sleep(const char *name, int vain, const char *last, int got)
 {
@@ -175,6 +198,58 @@ static void programs_look_for_a_shell(void **unused)
 	assert_string_equal(told_reason(root->inferred),
 			    "newfstatat() failed with ENOENT until it called mkdir()");
 	told_free(told);
+}
+
+/* It sleeps itself, and what it runs looks: by a shell, with 'shell'. */
+static struct told *run_and_nap(bool shell, bool found)
+{
+	struct script script = begun();
+
+	for (int i = 0; i < 4; i++) {
+		int tid = 100 + 2 * i;
+
+		child_begins(&script, tid);
+		if (shell) {
+			says_of(&script, "enter clone", 0);
+			says_of(&script, "newtask %d", tid + 1);
+			says_of(&script, "fork %d", tid + 1);
+			says_of(&script, "leave clone %d", tid + 1);
+			says(&script, "enter wait4 -1", 1);
+			told_add(&script.text, "%dus cpu0 switch %d(blocked) %d\n", script.at_us,
+				 tid, tid + 1);
+		}
+		call(&script, "newfstatat", found && i == 3 ? 0 : -2);
+		if (shell) {
+			says_of(&script, "exit %d", tid + 1);
+			says_of(&script, "waking %d cpu 0", tid);
+			told_add(&script.text, "%dus cpu0 switch %d(dead) %d\n", script.at_us,
+				 tid + 1, tid);
+			says_of(&script, "leave wait4 %d", tid + 1);
+		}
+		child_ends(&script, tid);
+		if (i == 2)
+			meanwhile(&script, "mkdir", 0);
+		if (i < 3)
+			nap(&script);
+	}
+	script.at_us += 100000; /* it works, and looks no more */
+	return asked(&script);
+}
+
+static void programs_look_for_who_sleeps_itself(void **unused)
+{
+	for (int shell = 0; shell < 2; shell++) {
+		struct told *told = run_and_nap(shell, true);
+		const struct why_root *root = root_of(told, WHY_OTHER_THREAD, 9);
+
+		assert_non_null(root);
+		assert_in_range(root->ns, 24 * MS, 26 * MS);
+		told_free(told);
+		told = run_and_nap(shell, false);
+		for (size_t k = 0; k < told->why.root_count; k++)
+			assert_null(told->why.roots[k].inferred);
+		told_free(told);
+	}
 }
 
 static void programs_that_do_not_differ_look_for_nothing(void **unused)
@@ -280,7 +355,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(children_ask_and_sleep),
 		cmocka_unit_test(the_end_of_another_child_is_no_nap),
+		cmocka_unit_test(who_sleeps_itself_has_programs_ask),
 		cmocka_unit_test(programs_look_for_a_shell),
+		cmocka_unit_test(programs_look_for_who_sleeps_itself),
 		cmocka_unit_test(programs_that_do_not_differ_look_for_nothing),
 		cmocka_unit_test(programs_that_find_processes),
 	};

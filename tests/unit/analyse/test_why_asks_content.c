@@ -326,6 +326,33 @@ static void names_in_a_folder_that_is_listed_are_a_relatives(void **unused)
 	}
 }
 
+/* What strangers write, into whatever looks like the folder, is no name in it. */
+static void a_stranger_that_writes_makes_no_names(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	told_add(&script.other, "fd 7 5 dir /tmp/d\nfd 6 4 file /other/d\n");
+	call(&script, "getdents64 5", 0);
+	for (int i = 0; i < 8; i++) {
+		if (i == 7)
+			meanwhile(&script, "mkdir 0", 0);
+		else if (i % 2)
+			told_add(&script.other,
+				 "%dus cpu1 switch 9(runnable) 6\n%dus cpu1 enter write 4\n"
+				 "%dus cpu1 leave write 1\n%dus cpu1 switch 6(runnable) 9\n",
+				 script.at_us + 5000, script.at_us + 5001, script.at_us + 5002,
+				 script.at_us + 5003);
+		nap(&script);
+		call(&script, "getdents64 5", 48);
+	}
+	says(&script, "enter write 4", 2);
+	says(&script, "leave write 1", 5000);
+	told = looked(&script);
+	assert_non_null(root_of(told, WHY_OTHER_THREAD, 9));
+	told_free(told);
+}
+
 /* To open what is there makes no name; who makes names now and then may do so for another folder. */
 static void a_folder_proves_less_than_a_file(void **unused)
 {
@@ -436,6 +463,34 @@ static void a_helper_proves_no_more_than_a_thread(void **unused)
 	nothing_is_inferred(look_by_helper("w", 0));
 }
 
+/* Behind 'every' look it says that it waits; 9 writes in the last of six sleeps. */
+static struct told *looked_with_reports(int every)
+{
+	struct script script = begun();
+
+	look(&script);
+	for (int i = 0; i < 6; i++) {
+		if (i == 5)
+			meanwhile(&script, "write 3", 1);
+		nap(&script);
+		look(&script);
+		if (i < 5 && i % every == every - 1)
+			call(&script, "write 1", 10);
+	}
+	says(&script, "enter fsync 4", 2);
+	says(&script, "leave fsync 0", 5000);
+	return looked(&script);
+}
+
+static void who_says_now_and_then_that_it_waits_looks_on(void **unused)
+{
+	struct told *told = looked_with_reports(2);
+
+	assert_in_range(root_of(told, WHY_OTHER_THREAD, 9)->ns, 54 * MS, 56 * MS);
+	told_free(told);
+	nothing_is_inferred(looked_with_reports(1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -453,11 +508,13 @@ int main(void)
 		cmocka_unit_test(other_ways_to_change_it),
 		cmocka_unit_test(other_calls_change_nothing),
 		cmocka_unit_test(names_in_a_folder_that_is_listed_are_a_relatives),
+		cmocka_unit_test(a_stranger_that_writes_makes_no_names),
 		cmocka_unit_test(a_folder_proves_less_than_a_file),
 		cmocka_unit_test(who_has_it_mapped_and_stops_working_is_inferred),
 		cmocka_unit_test(a_mapping_alone_proves_nothing),
 		cmocka_unit_test(a_helper_looks_and_another_thread_sleeps),
 		cmocka_unit_test(a_helper_proves_no_more_than_a_thread),
+		cmocka_unit_test(who_says_now_and_then_that_it_waits_looks_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,6 +185,46 @@ static void so_is_who_stopped_working_then(void **unused)
 	inferred(script, 55, 57);
 }
 
+/* Java's sleep is a wait at a futex: its code says that it sleeps. */
+static void a_sleep_in_another_call_is_one_as_well(void **unused)
+{
+	const struct tl_thread *waiter;
+	struct script script = begun(false);
+	const uint32_t frame = 0;
+	struct stacks *stacks;
+	struct told *told;
+	struct wait wait;
+
+	for (int i = 0; i < 6; i++) {
+		says(&script, "cpu0 enter futex 0x7f0010 137 0", 1);
+		says(&script, "cpu0 switch 7(blocked) 0", 6000);
+		if (i == 5)
+			says(&script, "cpu1 switch 8(blocked) 0", 0);
+		script.at_us += 4000;
+		by_timer_of(&script, 0, 7, "futex -110");
+	}
+	says(&script, "cpu0 enter write 1", 5);
+	says(&script, "cpu0 leave write 1", 5);
+	told = asked(&script);
+	stacks = told->trace->facts.stacks = xcalloc(1, sizeof(*stacks));
+	stacks_add_frame(stacks, &(struct stack_frame){ .function = "JavaThread::sleep",
+							.module = "libjvm.so" });
+	assert_true(stacks_add_stack(stacks, &frame, 1, NULL));
+	waiter = told->tl->threads[slot_of(told, 7)];
+	for (uint32_t i = 0; i < waiter->wait_count; i++) {
+		timeline_wait(told->tl, slot_of(told, 7), i, &wait);
+		stacks_add_wait(stacks,
+				&(struct stack_wait){ .tid = 7,
+						      .begin_ns = wait.begin_ns,
+						      .end_ns = wait.woken_ns,
+						      .slept_ns = wait.woken_ns - wait.begin_ns });
+	}
+	stacks_finish(stacks);
+	(void)explained(told, 7, 1 * MS, (uint64_t)script.at_us * US);
+	assert_in_range(inferred_ns(told), 55 * MS, 57 * MS);
+	told_free(told);
+}
+
 /* In between it waits for locks with a limit, as Python does for its own: the sleeps are one loop all the same. */
 static void waits_for_locks_in_between_do_not_split_the_loop(void **unused)
 {
@@ -580,6 +620,65 @@ static void memory_of_a_file_is_shared_by_programs(void **unused)
 	inferred(script, 0, 0);
 }
 
+/* It has no CPU for 20 ms behind one of its sleeps of 30 ms, and sleeps for so long then. */
+static struct script had_no_cpu(int then_ms)
+{
+	struct script script = begun(true);
+	const char *const timer[] = { "cpu0 vector local_timer", "cpu0 hrtimer hrtimer_wakeup",
+				      "cpu0 waking 7 cpu 0", "cpu0 hrtimerdone",
+				      "cpu0 vectorexit local_timer" };
+
+	naps(&script, 3, 30);
+	sleep_begins(&script);
+	script.at_us += 30000;
+	for (size_t i = 0; i < ARRAY_LEN(timer); i++)
+		says(&script, timer[i], 0);
+	script.at_us += 20000;
+	says(&script, "cpu0 switch 0(runnable) 7", 1);
+	says(&script, "cpu0 leave clock_nanosleep 0", 2);
+	naps(&script, 1, then_ms);
+	naps(&script, 2, 30);
+	sleep_begins(&script);
+	script.at_us += 20000;
+	by_timer(&script, 1, 8);
+	script.at_us += 10000;
+	by_timer(&script, 0, 7);
+	says(&script, "cpu0 enter write 1", 5);
+	says(&script, "cpu0 leave write 1", 5);
+	return script;
+}
+
+static void who_sleeps_until_a_point_in_time_may_sleep_for_less(void **unused)
+{
+	inferred(had_no_cpu(10), 208, 212);
+	inferred(had_no_cpu(60), 0, 0);
+}
+
+/* io_uring_enter() says how much it handed in: that is nothing found. */
+static void the_time_of_a_ring_may_be_a_sleep(void **unused)
+{
+	struct script script = begun(true);
+	struct told *told;
+
+	for (int i = 0; i < 6; i++) {
+		says(&script, "cpu0 enter io_uring_enter 3 1 1 1", 1);
+		says(&script, "cpu0 switch 7(blocked) 0", 6000);
+		if (i == 5)
+			by_timer(&script, 1, 8);
+		script.at_us += 4000;
+		by_timer_of(&script, 0, 7, "io_uring_enter 1");
+	}
+	says(&script, "cpu0 enter write 1", 5);
+	says(&script, "cpu0 leave write 1", 5);
+	told = asked(&script);
+	assert_in_range(inferred_ns(told), 55 * MS, 57 * MS);
+	assert_string_equal(told_reason(told->why.chain[0].inferred),
+			    "it alone woke up as 6 equal time-outs in io_uring_enter() ended, "
+			    "between which nothing was done: what they were for is in memory, "
+			    "and not recorded");
+	told_free(told);
+}
+
 static void who_writes_into_its_memory_by_a_call_is_inferred(void **unused)
 {
 	struct script script = begun_with_file("mmap 0 4096 3 2 3 0");
@@ -596,6 +695,110 @@ static void who_writes_into_its_memory_by_a_call_is_inferred(void **unused)
 	inferred(script, 25, 27);
 }
 
+/* It says now and then how long it has slept. */
+static void output_now_and_then_does_not_split_the_loop(void **unused)
+{
+	struct script script = begun(true);
+
+	for (int i = 0; i < 6; i++) {
+		naps(&script, 1, 10);
+		if (i % 3 == 2) {
+			says(&script, "cpu0 enter write 2", 5);
+			says(&script, "cpu0 leave write 9", 5);
+		}
+	}
+	last_nap(&script, NULL);
+	inferred(script, 65, 68);
+}
+
+/* 8 works, and begins to wait in the last sleep: 7 or 10 has it go on behind that. */
+static struct script waits_at_last(int waker)
+{
+	struct script script = begun(false);
+	AUTO_FREE char *wakes = xasprintf("cpu%d waking 8 cpu 1", waker == 7 ? 0 : 2);
+
+	says(&script, "cpu2 switch 0(runnable) 10", 1);
+	naps(&script, 5, 10);
+	last_nap(&script, "cpu1 switch 8(blocked) 0");
+	says(&script, wakes, 10);
+	says(&script, "cpu1 switch 0(runnable) 8", 10);
+	return script;
+}
+
+/* 8 waits for a lock that 7 needs to look, as Python's GIL: as 7 wakes up, or earlier, too, for another thread's time with it. */
+static void lock_is_taken(struct script *script, const char *wakes)
+{
+	says(script, "cpu1 enter futex 0x7f0010 128", 1);
+	says(script, "cpu1 switch 8(blocked) 0", 500);
+	says(script, wakes, 10);
+	says(script, "cpu1 switch 0(runnable) 8", 1);
+	says(script, "cpu1 leave futex 0", 1);
+}
+
+static struct script waits_for_a_lock(bool earlier)
+{
+	struct script script = begun(false);
+
+	says(&script, "cpu2 switch 0(runnable) 10", 1);
+	naps(&script, 4, 10);
+	sleep_begins(&script);
+	script.at_us += 2000;
+	if (earlier)
+		lock_is_taken(&script, "cpu2 waking 8 cpu 1");
+	script.at_us += 7500;
+	by_timer(&script, 0, 7);
+	sleep_begins(&script);
+	script.at_us += 6000;
+	if (earlier) {
+		says(&script, "cpu1 enter futex 0x7f0010 128", 1);
+		says(&script, "cpu1 switch 8(blocked) 0", 1);
+	}
+	script.at_us += 4000;
+	by_timer(&script, 0, 7);
+	if (!earlier) {
+		says(&script, "cpu1 enter futex 0x7f0010 128", 1);
+		says(&script, "cpu1 switch 8(blocked) 0", 1);
+	}
+	says(&script, "cpu0 enter write 1", 5);
+	says(&script, "cpu0 leave write 1", 5);
+	says(&script, "cpu0 waking 8 cpu 1", 10);
+	says(&script, "cpu1 switch 0(runnable) 8", 10);
+	says(&script, "cpu1 leave futex 0", 10);
+	return script;
+}
+
+static void who_waits_until_the_sleeper_goes_on_had_set_it(void **unused)
+{
+	inferred(waits_at_last(7), 55, 57);
+	inferred(waits_at_last(10), 0, 0);
+	inferred(waits_for_a_lock(false), 0, 0);
+	inferred(waits_for_a_lock(true), 0, 0);
+}
+
+/* It sets that one sleep later than it wakes up: it has something to do before. */
+static void woken_before(struct script script, int pause_us, int from_ms, int to_ms)
+{
+	naps(&script, 5, 10);
+	sleep_begins(&script);
+	script.at_us += 8000;
+	by_timer(&script, 1, 8);
+	if (pause_us) {
+		says(&script, "cpu1 enter nanosleep", 1);
+		says(&script, "cpu1 switch 8(blocked) 0", pause_us);
+		by_timer_of(&script, 1, 8, "nanosleep 0");
+	}
+	script.at_us += 2000 - pause_us;
+	by_timer(&script, 0, 7);
+	last_nap(&script, "cpu1 enter getpid");
+	inferred(script, from_ms, to_ms);
+}
+
+static void who_woke_up_just_before_and_is_at_it_still_is_inferred(void **unused)
+{
+	woken_before(begun(true), 0, 60, 71);
+	woken_before(begun(true), 1000, 0, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -603,6 +806,7 @@ int main(void)
 		cmocka_unit_test(a_sleep_before_an_act_goes_no_further),
 		cmocka_unit_test(a_thread_of_the_runtimes_own_sets_nothing),
 		cmocka_unit_test(so_is_who_stopped_working_then),
+		cmocka_unit_test(a_sleep_in_another_call_is_one_as_well),
 		cmocka_unit_test(waits_for_locks_in_between_do_not_split_the_loop),
 		cmocka_unit_test(a_question_before_the_first_sleep_alone_is_another_one),
 		cmocka_unit_test(so_is_who_worked_on_in_other_code),
@@ -622,8 +826,13 @@ int main(void)
 		cmocka_unit_test(who_writes_or_reads_each_time_does_more_than_look),
 		cmocka_unit_test(who_works_each_time_does_more_than_look),
 		cmocka_unit_test(memory_of_a_file_is_shared_by_programs),
+		cmocka_unit_test(who_sleeps_until_a_point_in_time_may_sleep_for_less),
+		cmocka_unit_test(the_time_of_a_ring_may_be_a_sleep),
 		cmocka_unit_test(who_writes_into_its_memory_by_a_call_is_inferred),
 		cmocka_unit_test(without_anybody_the_sleeps_are_told),
+		cmocka_unit_test(output_now_and_then_does_not_split_the_loop),
+		cmocka_unit_test(who_waits_until_the_sleeper_goes_on_had_set_it),
+		cmocka_unit_test(who_woke_up_just_before_and_is_at_it_still_is_inferred),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,6 +288,15 @@ static uint64_t idle_with_stacks(bool other)
 		add_wait_in(told, "mariadbd", "lock_wait", 8, 90, 95);
 	(void)why_of(told, &(struct why_opts){ .slot = slot_of(told, 8) });
 	idle_ns = told->why.idle_ns;
+	for (size_t i = 0; i < told->why.root_count; i++) {
+		const struct why_root *root = &told->why.roots[i];
+
+		/* What is known by a stack, and what by the word only. */
+		if (root->class == WHY_IDLE)
+			assert_int_equal(root->ns, root->why ? 15 : 30);
+		if (root->class == WHY_IDLE && root->why)
+			assert_int_equal(root->why->kind, WHY_REASON_WORD_FOR_WORK);
+	}
 	told_free(told);
 	return idle_ns;
 }
@@ -296,6 +305,212 @@ static void a_wait_without_a_stack_is_for_work_where_all_others_at_its_word_are(
 {
 	assert_int_equal(idle_with_stacks(false), 30 + 10 + 5);
 	assert_int_equal(idle_with_stacks(true), 30); /* the word is of something else, too */
+}
+
+/* A stack of 'own' frames of prog without names below those of 'call', of a wait of 'tid' that lasts. */
+static void add_deep_wait(struct told *told, const char *call, uint32_t own, int32_t tid)
+{
+	struct stacks *stacks = told->trace->facts.stacks;
+	uint32_t ids[32], count = 0, number;
+
+	if (!stacks)
+		stacks = told->trace->facts.stacks = xcalloc(1, sizeof(*stacks));
+	number = (uint32_t)stacks->stack_count;
+	for (uint32_t i = 0; i <= own; i++) {
+		ids[count++] = (uint32_t)stacks->frame_count;
+		stacks_add_frame(stacks,
+				 &(struct stack_frame){ .function = i ? NULL : call,
+							.module = i ? "prog" : "libc.so.6",
+							.offset = 0x1000 + stacks->frame_count });
+	}
+	assert_true(stacks_add_stack(stacks, ids, count, NULL));
+	stacks_add_wait(stacks, &(struct stack_wait){ .tid = tid,
+						      .stack = number,
+						      .begin_ns = 10,
+						      .end_ns = 100,
+						      .slept_ns = 90,
+						      .is_open = true });
+	stacks_finish(stacks);
+}
+
+/* 8, 9 and 10 wait for what never comes; 7 does so, too, or works. */
+static struct told *in_vain(bool works)
+{
+	AUTO_FREE char *text = xasprintf(
+		"thread 7 7 1 R prog\nthread 8 7 1 R prog\n"
+		"thread 9 7 1 R prog\nthread 10 7 1 R prog\n"
+		"  0 cpu0 switch 0(runnable) 7\n  0 cpu1 switch 0(runnable) 8\n"
+		"  0 cpu2 switch 0(runnable) 9\n  0 cpu3 switch 0(runnable) 10\n"
+		"%s"
+		" 10 cpu1 enter futex 8192 0\n 10 cpu1 switch 8(blocked) 0\n"
+		" 10 cpu2 enter futex 12288 0\n 10 cpu2 switch 9(blocked) 0\n"
+		" 10 cpu3 enter futex 16384 0\n 10 cpu3 switch 10(blocked) 0\n"
+		"100 cpu0 switch 11(runnable) 0\n",
+		works ? "" : " 10 cpu0 enter futex 4096 0\n 10 cpu0 switch 7(blocked) 11\n");
+
+	return replayed(text);
+}
+
+static void who_waits_in_the_outermost_code_of_its_thread_is_idle_as_inferred(void **unused)
+{
+	struct told *told = in_vain(false);
+	struct why why;
+
+	add_deep_wait(told, "pthread_cond_wait", 2, 8);
+	add_deep_wait(told, "pthread_mutex_lock", 2, 9); /* a lock */
+	add_deep_wait(told, "pthread_cond_wait", 6, 10); /* at something */
+	why = process_of(told, 7, 10, 100);
+	assert_int_equal(why.process->apart_count, 1);
+	assert_int_equal(why.process->apart[0].who.tid, 8);
+	assert_int_equal(why.process->apart[0].class, WHY_IDLE);
+	assert_int_equal(why.process->apart[0].why->kind, WHY_REASON_OUTERMOST);
+	assert_int_equal(why.idle_ns, 0);
+	why_fini(&why);
+	told_free(told);
+}
+
+static void who_waits_deep_in_its_code_is_not_told_apart(void **unused)
+{
+	struct told *told = in_vain(true);
+	struct why why;
+
+	add_deep_wait(told, "pthread_cond_wait", 2, 8);
+	add_deep_wait(told, "pthread_cond_wait", 12, 9);
+	add_deep_wait(told, "pthread_cond_wait", 6, 10);
+	why = process_of(told, 7, 10, 100);
+	assert_int_equal(why.process->added, 2); /* 7 and 9 */
+	assert_int_equal(why.process->apart_count, 2);
+	assert_int_equal(why.process->apart[0].class, WHY_IDLE);
+	assert_int_equal(why.process->apart[1].class, WHY_HELD_UP);
+	assert_int_equal(why.blocked_ns, why.held_up_ns);
+	why_fini(&why);
+	told_free(told);
+}
+
+/* What 8 waits for is an end of nobody else's, or of who may be anybody. */
+static bool is_idle_at(const char *object)
+{
+	AUTO_FREE char *text = xasprintf("thread 7 7 1 R prog\nthread 8 7 1 R prog\nfd 7 4 %s\n"
+					 "  0 cpu0 switch 0(runnable) 7\n"
+					 "  0 cpu1 switch 0(runnable) 8\n"
+					 " 10 cpu1 enter read 4\n 10 cpu1 switch 8(blocked) 0\n"
+					 "100 cpu0 switch 11(runnable) 0\n",
+					 object);
+	struct told *told = replayed(text);
+	struct why why;
+	bool is_idle;
+
+	add_deep_wait(told, "epoll_wait", 2, 8);
+	why = process_of(told, 7, 10, 100);
+	assert_int_equal(why.process->apart_count, 1);
+	is_idle = why.process->apart[0].class == WHY_IDLE;
+	why_fini(&why);
+	told_free(told);
+	return is_idle;
+}
+
+static void at_the_outermost_descriptors_of_its_own_count(void **unused)
+{
+	assert_true(is_idle_at("pipe pipe:[1]"));
+	assert_false(is_idle_at("connected \"tcp 1.2.3.4:5->6.7.8.9:10\""));
+}
+
+/* A stack of a script, innermost first: "function@path"; of a wait of 'tid' that lasts. */
+static void add_script_wait(struct told *told, int32_t tid, const char *const *functions)
+{
+	struct stacks *stacks = told->trace->facts.stacks;
+	uint32_t ids[8], count = 0, number;
+
+	if (!stacks)
+		stacks = told->trace->facts.stacks = xcalloc(1, sizeof(*stacks));
+	number = (uint32_t)stacks->stack_count;
+	for (; functions[count]; count++) {
+		const char *path = strchr(functions[count], '@') + 1;
+		char *name = xstrndup(functions[count], (size_t)(path - 1 - functions[count]));
+
+		ids[count] = (uint32_t)stacks->frame_count;
+		stacks_add_frame(stacks,
+				 &(struct stack_frame){ .function = told_keep(told, name),
+							.path = path,
+							.is_script = true,
+							.offset = 0x1000 + stacks->frame_count });
+	}
+	assert_true(stacks_add_stack(stacks, ids, count, NULL));
+	stacks_add_wait(stacks, &(struct stack_wait){ .tid = tid,
+						      .stack = number,
+						      .begin_ns = 10,
+						      .end_ns = 100,
+						      .slept_ns = 90,
+						      .is_open = true });
+	stacks_finish(stacks);
+}
+
+#define POOL "/usr/lib/python3.11/multiprocessing/pool.py"
+
+/* 7 waits for its pool: 8 and 9 are children, 8 without work; 10 is a thread of 7 that hands out work. */
+static void check_workers(bool both, enum why_reason_kind kind)
+{
+	static const char *const awaits[] = { "ApplyResult.wait@" POOL, "<module>@/p.py", NULL };
+	static const char *const hands_out[] = { "Pool._handle_tasks@" POOL, NULL };
+	static const char *const works[] = { "job@/p.py", "worker@" POOL, NULL };
+	static const char *const idles[] = { "get@/usr/lib/python3.11/multiprocessing/queues.py",
+					     "worker@" POOL, NULL };
+	struct told *told =
+		replayed("thread 7 7 1 R python3\nthread 8 8 7 R python3\n"
+			 "thread 9 9 7 R python3\nthread 10 7 1 R python3\n"
+			 "  0 cpu0 switch 0(runnable) 7\n  0 cpu1 switch 0(runnable) 8\n"
+			 "  0 cpu2 switch 0(runnable) 9\n  0 cpu3 switch 0(runnable) 10\n"
+			 " 10 cpu0 enter futex 4096 0\n 10 cpu0 switch 7(blocked) 0\n"
+			 " 10 cpu1 enter read 3\n 10 cpu1 switch 8(blocked) 0\n"
+			 " 10 cpu2 enter read 3\n 10 cpu2 switch 9(blocked) 0\n"
+			 " 10 cpu3 enter futex 8192 0\n 10 cpu3 switch 10(blocked) 0\n"
+			 "100 cpu0 switch 11(runnable) 0\n");
+	const struct why_root *root = NULL;
+
+	add_script_wait(told, 7, awaits);
+	add_script_wait(told, 8, both ? works : idles);
+	add_script_wait(told, 9, works);
+	add_script_wait(told, 10, hands_out);
+	(void)explained(told, 7, 10, 100);
+	for (size_t i = 0; i < told->why.root_count; i++)
+		root = root && root->ns > told->why.roots[i].ns ? root : &told->why.roots[i];
+	assert_non_null(root);
+	assert_int_equal(root->who.tid, both ? 8 : 9);
+	assert_non_null(root->inferred);
+	assert_int_equal(root->inferred->kind, kind);
+	assert_int_equal(root->inferred->number, both ? 2 : 1);
+	told_free(told);
+}
+
+static void who_waits_for_a_pool_is_held_up_by_who_is_not_idle_in_it(void **unused)
+{
+	check_workers(false, WHY_REASON_WORKER);
+	check_workers(true, WHY_REASON_A_WORKER);
+}
+
+/* With the function that it waits in, and without. */
+static void who_sleeps_with_a_futex_does_so_as_it_asked(void **unused)
+{
+	struct told *told = replayed("thread 7 7 1 R java\nthread 8 7 1 R java\n"
+				     "  0 cpu0 switch 0(runnable) 7\n"
+				     "  0 cpu1 switch 0(runnable) 8\n"
+				     " 10 cpu1 enter futex 4096 0\n 10 cpu1 switch 8(blocked) 0\n"
+				     "100 cpu0 switch 7(runnable) 0\n");
+
+	(void)explained(told, 8, 10, 100);
+	assert_int_equal(told->why.held_up_ns, 90);
+	told_free(told);
+	told = replayed("thread 7 7 1 R java\nthread 8 7 1 R java\n"
+			"  0 cpu0 switch 0(runnable) 7\n"
+			"  0 cpu1 switch 0(runnable) 8\n"
+			" 10 cpu1 enter futex 4096 0\n 10 cpu1 switch 8(blocked) 0\n"
+			"100 cpu0 switch 7(runnable) 0\n");
+	add_wait_in(told, "libjvm.so", "JavaThread::sleep", 8, 10, 100);
+	(void)explained(told, 8, 10, 100);
+	assert_int_equal(told->why.asked_ns, 90);
+	assert_int_equal(told->why.root_count, 1);
+	assert_int_equal(told->why.roots[0].kind, WHY_TIMER);
+	told_free(told);
 }
 
 /* 7 and 8 are Go's: 7 has nothing to run until 8 says so, which works. */
@@ -422,6 +637,11 @@ int main(void)
 		cmocka_unit_test(without_a_stack_who_waits_for_work_is_held_up_as_all_are),
 		cmocka_unit_test(
 			a_scheduler_has_nothing_to_run_only_where_all_threads_are_asked_about),
+		cmocka_unit_test(who_waits_in_the_outermost_code_of_its_thread_is_idle_as_inferred),
+		cmocka_unit_test(who_waits_deep_in_its_code_is_not_told_apart),
+		cmocka_unit_test(who_sleeps_with_a_futex_does_so_as_it_asked),
+		cmocka_unit_test(at_the_outermost_descriptors_of_its_own_count),
+		cmocka_unit_test(who_waits_for_a_pool_is_held_up_by_who_is_not_idle_in_it),
 		cmocka_unit_test(one_thread_is_answered_as_it_was),
 		cmocka_unit_test(on_random_traces_the_sums_are_those_of_the_threads),
 	};

@@ -4,6 +4,8 @@
  */
 #include "slices_script.h"
 
+#include "event/stacks.h"
+
 /* A lock of Java: longer and longer slices, until its owner lets go. */
 static void slices_are_charged_to_what_ended_the_last(void **unused)
 {
@@ -600,7 +602,7 @@ static void who_woke_up_earlier_is_not(void **unused)
 }
 
 /* The last slice, whose time is up at its end: the call finds 'found' then, for 9 has made 'call' just before. */
-static void too_late(struct script *script, const char *call, int found)
+static void too_late(struct script *script, const char *call, int found, int queued_us)
 {
 	AUTO_FREE char *enter = xasprintf("cpu0 enter %s", call);
 	AUTO_FREE char *leave =
@@ -614,7 +616,7 @@ static void too_late(struct script *script, const char *call, int found)
 	says(script, "cpu0 hrtimerdone", 0);
 	says(script, "cpu0 vectorexit local_timer", 1000);
 	says(script, "cpu1 enter write 4", 1);
-	says(script, "cpu1 leave write 1", 1000);
+	says(script, "cpu1 leave write 1", queued_us);
 	says(script, "cpu0 switch 0(runnable) 7", 1);
 	says(script, leave, 1);
 }
@@ -626,7 +628,7 @@ static void what_comes_when_the_time_is_up_ends_the_wait(void **unused)
 
 	slice(&script, "read 3", 50);
 	slice(&script, "read 3", 50);
-	too_late(&script, "read 3", 1);
+	too_late(&script, "read 3", 1, 1000);
 	call(&script, "write 2", "9");
 	told = asked(&script);
 	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 0);
@@ -636,6 +638,57 @@ static void what_comes_when_the_time_is_up_ends_the_wait(void **unused)
 		told_reason(told->why.chain[0].inferred),
 		"it called write() when read() had timed out and still found something");
 	told_free(told);
+}
+
+/* All waits of 7 are in that function. */
+static void add_function(struct told *told, const char *module, const char *function)
+{
+	struct stacks *stacks = told->trace->facts.stacks = xcalloc(1, sizeof(*stacks));
+	const uint32_t slot = slot_of(told, 7), frame = 0;
+	struct wait wait;
+
+	stacks_add_frame(stacks, &(struct stack_frame){ .function = function, .module = module });
+	assert_true(stacks_add_stack(stacks, &frame, 1, NULL));
+	for (uint32_t i = 0; i < told->tl->threads[slot]->wait_count; i++) {
+		timeline_wait(told->tl, slot, i, &wait);
+		stacks_add_wait(stacks,
+				&(struct stack_wait){ .tid = 7,
+						      .begin_ns = wait.begin_ns,
+						      .end_ns = wait.woken_ns,
+						      .slept_ns = wait.woken_ns - wait.begin_ns });
+	}
+	stacks_finish(stacks);
+}
+
+/* 9 is a stranger, and 7 gets a CPU that much after its time was up: it is known what it read, or it is not. */
+static bool is_by_a_stranger(int queued_us, const char *in)
+{
+	struct script script = { xstrdup("thread 7 7 1 R asker\nthread 9 9 1 R doer\n"
+					 "thread 5 5 1 R hog\n"
+					 "  0 cpu0 switch 0(runnable) 7\n"
+					 "  0 cpu1 switch 0(runnable) 9\n"),
+				 1000 };
+	struct told *told;
+	bool is_by_it;
+
+	slice(&script, "read 3", 50);
+	slice(&script, "read 3", 50);
+	too_late(&script, "read 3", 1, queued_us);
+	call(&script, "write 2", "9");
+	told = asked(&script);
+	add_function(told, "postgres", in);
+	(void)explained(told, 7, 0, 0);
+	is_by_it = charged_ns(told, WHY_OTHER_THREAD, 9) > 100 * MS;
+	assert_int_equal(charged_ns(told, WHY_TIMER, 7) > 0, !is_by_it);
+	told_free(told);
+	return is_by_it;
+}
+
+static void who_waits_for_a_cpu_meanwhile_is_not_held_up_by_a_stranger_that_writes(void **unused)
+{
+	assert_true(is_by_a_stranger(1000, "recv_message"));
+	assert_false(is_by_a_stranger(30000, "recv_message"));
+	assert_false(is_by_a_stranger(1000, "pg_sleep")); /* it waits for nobody */
 }
 
 /* Between two slices 9 writes to descriptor 4, and 8 to descriptor 5: the next call finds something, and does not sleep. */
@@ -734,7 +787,7 @@ static void what_times_out_in_vain_is_not(void **unused)
 
 	slice(&script, "read 3", 50);
 	slice(&script, "read 3", 50);
-	too_late(&script, "read 3", -11);
+	too_late(&script, "read 3", -11, 1000);
 	call(&script, "write 2", "9");
 	told = asked(&script);
 	assert_int_equal(charged_ns(told, WHY_TIMER, 7), 150 * MS);
@@ -910,6 +963,8 @@ int main(void)
 		cmocka_unit_test(the_housework_of_a_runtime_is_no_end_of_its_wait),
 		cmocka_unit_test(who_woke_up_earlier_is_not),
 		cmocka_unit_test(what_comes_when_the_time_is_up_ends_the_wait),
+		cmocka_unit_test(
+			who_waits_for_a_cpu_meanwhile_is_not_held_up_by_a_stranger_that_writes),
 		cmocka_unit_test(what_the_next_call_finds_at_once_is_who_wrote_there),
 		cmocka_unit_test(who_writes_elsewhere_meanwhile_is_not_told),
 		cmocka_unit_test(who_woke_the_futex_too_late_is_inferred),

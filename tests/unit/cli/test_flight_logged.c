@@ -236,6 +236,17 @@ static void a_reader_finds_events_and_says_what_is_bad(void **state)
 	free(packet);
 }
 
+/* One in so many of a CPU, for each of two: they have half of the budget at most, and never more than without one. */
+static void looks_cost_half_of_a_budget(void **state)
+{
+	assert_int_equal(flight_logged_cost_part(0, 4), 20);
+	assert_int_equal(flight_logged_cost_part(10000, 4),
+			 100); /* 1 % of 4 CPUs: 2 times 1 % of one */
+	assert_int_equal(flight_logged_cost_part(4000, 2), 500);
+	assert_int_equal(flight_logged_cost_part(500000, 64), 20);
+	assert_int_equal(flight_logged_cost_part(1, 1), 4000000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +260,7 @@ int main(void)
 		cmocka_unit_test(messages_are_not_believed),
 		cmocka_unit_test(a_message_of_another_size_ends_it),
 		cmocka_unit_test(a_reader_finds_events_and_says_what_is_bad),
+		cmocka_unit_test(looks_cost_half_of_a_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

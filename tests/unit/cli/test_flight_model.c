@@ -16,7 +16,7 @@
 static void a_line_is_a_violation_or_about_the_watcher(void **state)
 {
 	char violation[] = "12 model a.yaml: key=7: broken, thread 3", told[] = "!it ended";
-	char begun[] = "=4711";
+	char begun[] = "=4711", ended[] = "-was ended by signal 9";
 	struct flight_model_line line;
 
 	(void)state;
@@ -30,11 +30,14 @@ static void a_line_is_a_violation_or_about_the_watcher(void **state)
 	assert_true(flight_model_parse_line(begun, &line));
 	assert_int_equal(line.kind, FLIGHT_MODEL_BEGUN);
 	assert_int_equal(line.pid, 4711);
+	assert_true(flight_model_parse_line(ended, &line));
+	assert_int_equal(line.kind, FLIGHT_MODEL_ENDED);
+	assert_string_equal(line.text, "was ended by signal 9");
 }
 
 static void other_lines_are_none(void **state)
 {
-	char lines[][32] = { "", " ", "x y", "5", "5 ", "-1 a", "=", "=0", "=-3", "=99999999999" };
+	char lines[][32] = { "", " ", "x y", "5", "5 ", "+1 a", "=", "=0", "=-3", "=99999999999" };
 	struct flight_model_line line;
 
 	(void)state;

@@ -43,10 +43,10 @@ static void a_line_that_is_none_is_told_and_left_out(void **unused)
 }
 
 /* "function:module", innermost first; of a script "function:/its/path". How it is idle, as stacks_finish() has it. */
-static enum stack_idle idle_of(const char *const *frames)
+static struct stack stack_of(const char *const *frames)
 {
 	struct stacks stacks = { 0 };
-	enum stack_idle idle;
+	struct stack stack;
 	uint32_t ids[16], count = 0;
 
 	for (; frames[count]; count++) {
@@ -67,12 +67,13 @@ static enum stack_idle idle_of(const char *const *frames)
 	}
 	assert_true(stacks_add_stack(&stacks, ids, count, NULL));
 	stacks_finish(&stacks);
-	idle = (enum stack_idle)stacks.stacks[0].idle;
+	stack = stacks.stacks[0];
 	stacks_fini(&stacks);
-	return idle;
+	return stack;
 }
 
-#define IDLE_OF(...) idle_of((const char *const[]){ __VA_ARGS__, NULL })
+#define STACK_OF(...) stack_of((const char *const[]){ __VA_ARGS__, NULL })
+#define IDLE_OF(...)  STACK_OF(__VA_ARGS__).idle
 
 static void a_worker_is_known_by_the_function_that_it_waits_in(void **unused)
 {
@@ -165,6 +166,68 @@ static void a_scheduler_with_nothing_to_run_is_told_apart(void **unused)
 			 STACK_NOT_IDLE);
 }
 
+static void who_waits_for_workers_is_not_idle(void **unused)
+{
+	assert_int_equal(IDLE_OF("sem_wait:libc.so.6",
+				 "Condition.wait:/usr/lib/python3.11/threading.py",
+				 "Future.result:/usr/lib/python3.11/concurrent/futures/_base.py",
+				 "<module>:/srv/prog.py"),
+			 STACK_AWAITS);
+	assert_int_equal(IDLE_OF("epoll_pwait:libc.so.6", "uv__io_poll:node", "uv_run:node",
+				 "node::SyncProcessRunner::Run:node"),
+			 STACK_AWAITS);
+	assert_true(STACK_OF("read:libc.so.6", "job:/srv/prog.py",
+			     "worker:/usr/lib/python3.11/multiprocessing/pool.py")
+			    .in_task);
+	/* It calls what is not in the script at once. */
+	assert_true(STACK_OF("clock_nanosleep:libc.so.6",
+			     "_process_worker:/usr/lib/python3.11/concurrent/futures/process.py")
+			    .in_task);
+	assert_false(STACK_OF("read:libc.so.6", "job:/srv/prog.py").in_task);
+}
+
+static void who_was_asked_to_sleep_is_known_by_that(void **unused)
+{
+	assert_int_equal(IDLE_OF("epoll_wait:libc.so.6", "WaitEventSetWait:postgres",
+				 "WaitLatch:postgres", "pg_sleep:postgres",
+				 "ExecInterpExpr:postgres"),
+			 STACK_SLEEPS);
+	assert_int_equal(IDLE_OF("pthread_cond_timedwait:libc.so.6",
+				 "os::PlatformEvent::park:libjvm.so", "JavaThread::sleep:libjvm.so",
+				 "JVM_Sleep:libjvm.so"),
+			 STACK_SLEEPS);
+	/* Of another program. */
+	assert_int_equal(IDLE_OF("epoll_wait:libc.so.6", "pg_sleep:other"), STACK_NOT_IDLE);
+	/* HotSpot's own thread, of another version. */
+	assert_int_equal(
+		IDLE_OF("pthread_cond_timedwait:libc.so.6", "os::PlatformMonitor::wait:libjvm.so",
+			"Monitor::wait_without_safepoint_check:libjvm.so",
+			"VMThread::wait_for_operation:libjvm.so", "VMThread::run:libjvm.so"),
+		STACK_IDLE);
+}
+
+static void own_frames_say_how_deep_it_waits(void **unused)
+{
+	struct stack stack =
+		STACK_OF("futex_wait:[kernel]", ":libc.so.6", "pthread_cond_wait:libc.so.6",
+			 ":prog", "std::x:libstdc++.so.6", ":prog", "start_thread:libc.so.6");
+
+	assert_int_equal(stack.depth, 2);
+	assert_true(stack.at_condition);
+	/* In a function of its own for that. */
+	assert_true(
+		STACK_OF("x:prog", "pthread_cond_timedwait:libc.so.6", "main:prog").at_condition);
+	assert_false(STACK_OF("pthread_mutex_lock:libc.so.6", "main:prog").at_condition);
+	assert_false(
+		STACK_OF("pthread_mutex_lock:libc.so.6", "pthread_cond_wait:libc.so.6", "main:prog")
+			.at_condition);
+	assert_false(STACK_OF("sem_wait:libc.so.6", "main:prog").at_condition);
+	stack = STACK_OF("sem_wait:libc.so.6", "PyThread_acquire_lock_timed:python3.11",
+			 "_PyEval_EvalFrame:python3.11", "inner:/srv/prog.py",
+			 "_PyEval_EvalFrame:python3.11", "outer:/srv/prog.py");
+	assert_int_equal(stack.depth, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +239,9 @@ int main(void)
 		cmocka_unit_test(who_called_counts_where_the_table_says_so),
 		cmocka_unit_test(of_a_script_its_own_functions_count),
 		cmocka_unit_test(a_scheduler_with_nothing_to_run_is_told_apart),
+		cmocka_unit_test(who_waits_for_workers_is_not_idle),
+		cmocka_unit_test(who_was_asked_to_sleep_is_known_by_that),
+		cmocka_unit_test(own_frames_say_how_deep_it_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

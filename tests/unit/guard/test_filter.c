@@ -272,6 +272,51 @@ static bool has_32_bit_entry(void)
 }
 #endif
 
+/* ------------------------------------------------------------------ who counts */
+
+static int as_counter_filter(const struct guard_place *places, size_t count, struct err *err)
+{
+	(void)places;
+	(void)count;
+	return guard_filter_counter(err);
+}
+
+/* What has the number 'command', of bpf(); with rights or without. */
+static void call_bpf(const void *command)
+{
+	char nothing[128] = { 0 };
+
+	(void)syscall(SYS_bpf, *(const int *)command, nothing, sizeof(nothing));
+}
+
+static void read_nothing(const void *unused)
+{
+	char byte;
+
+	(void)unused;
+	(void)!read(-1, &byte, 1);
+}
+
+static void open_a_file(const void *unused)
+{
+	(void)unused;
+	(void)open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void who_counts_can_do_nothing_else(void **unused)
+{
+	const int counts = 32 /* BPF_ENABLE_STATS */, loads = 5 /* BPF_PROG_LOAD */;
+
+	(void)unused;
+	if (cannot_test(GUARD_FILTER_CALLS) || guard_filter_is_wide())
+		return;
+	assert_true(went_well(as_filtered(as_counter_filter, read_nothing, NULL)));
+	assert_true(went_well(as_filtered(as_counter_filter, call_bpf, &counts)));
+	assert_true(was_stopped(as_filtered(as_counter_filter, call_bpf, &loads)));
+	assert_true(was_stopped(as_filtered(as_counter_filter, open_a_file, NULL)));
+	assert_true(was_stopped(as_filtered(as_counter_filter, fork_it, NULL)));
+}
+
 static void neither_processes_nor_signals_nor_typing_nor_other_entries(void **unused)
 {
 	void (*const acts[])(const void *) = {
@@ -438,6 +483,7 @@ int main(void)
 		cmocka_unit_test(a_screen_sets_modes_and_types_nothing),
 		cmocka_unit_test(nobodys_call_fails_as_in_an_older_kernel),
 		cmocka_unit_test(neither_processes_nor_signals_nor_typing_nor_other_entries),
+		cmocka_unit_test(who_counts_can_do_nothing_else),
 		cmocka_unit_test(reading_and_its_output_work),
 		cmocka_unit_test(nothing_is_written_elsewhere),
 		cmocka_unit_test(ignoring_the_signal_does_not_help),

@@ -334,6 +334,25 @@ static void a_made_up_actor_has_words_too(void **unused)
 	asking_end(&asking);
 }
 
+/* What the state keeps of those is for why alone. */
+static void a_wait_that_any_of_several_could_end_has_no_origin(void **unused)
+{
+	struct asking asking = told("thread 7 7 1 R sh\n"
+				    "thread 8 8 7 S one\n"
+				    "thread 9 9 7 S two\n"
+				    "  0 cpu0 switch 0(runnable) 7\n"
+				    "  5 cpu0 enter wait4 -1\n"
+				    " 10 cpu0 switch 7(blocked) 0\n"
+				    " 90 cpu1 switch 0(runnable) 6\n");
+	struct hr_wait wait = { .struct_size = sizeof(wait) };
+
+	assert_int_equal(hr_wait_get(asking.trace, thread_of(&asking, 7), 0, &wait), 0);
+	assert_string_equal(wait.object, "any of: child one[8], child two[9]");
+	assert_string_equal(wait.origin.name, "");
+	assert_int_equal(wait.origin.kind, HR_ACTOR_NONE);
+	asking_end(&asking);
+}
+
 static void mistakes_are_errors(void **unused)
 {
 	struct asking asking = asking_begin(4);
@@ -369,6 +388,7 @@ int main(void)
 		cmocka_unit_test(a_waits_end_is_told_from_both_sides),
 		cmocka_unit_test(actors_are_told_in_the_words_of_why),
 		cmocka_unit_test(a_made_up_actor_has_words_too),
+		cmocka_unit_test(a_wait_that_any_of_several_could_end_has_no_origin),
 		cmocka_unit_test(mistakes_are_errors),
 	};
 

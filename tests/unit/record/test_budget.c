@@ -17,8 +17,8 @@ struct load {
 };
 
 struct sum {
-	uint64_t spent_ns, changes, ups;
-	uint64_t at_ns[STEP_COUNT]; /* how long each step was in force */
+	uint64_t spent_ns, own_ns, changes, ups; /* 'own_ns': of the recorder itself */
+	uint64_t at_ns[STEP_COUNT];		 /* how long each step was in force */
 	enum record_step step;
 };
 
@@ -26,18 +26,23 @@ struct sum {
 static void run(struct budget *budget, const struct load *load, uint64_t *now_ns, uint64_t seconds,
 		struct sum *sum)
 {
+	struct budget_spent spent = { .events_ns = sum->spent_ns - sum->own_ns };
+
 	for (uint64_t i = 0; i < 4 * seconds; i++) {
 		enum record_step before = budget->step;
 
 		*now_ns += BUDGET_LOOK_NS;
 		sum->at_ns[before] += BUDGET_LOOK_NS;
 		sum->spent_ns += BUDGET_LOOK_NS * CPUS * load->ppm[before] / 1000000;
-		if (!budget_look(budget, *now_ns, sum->spent_ns))
+		spent.events_ns += BUDGET_LOOK_NS * CPUS * load->ppm[before] / 1000000;
+		spent.all_ns = sum->spent_ns;
+		if (!budget_look(budget, *now_ns, &spent))
 			continue;
 		assert_int_not_equal(budget->step, before);
 		sum->changes++;
 		sum->ups += budget->step < before;
 		sum->spent_ns += load->change_ns;
+		sum->own_ns += load->change_ns;
 		*now_ns += load->change_ns;
 		budget_changed(budget, *now_ns);
 	}
@@ -104,6 +109,64 @@ static void the_bound_is_kept_over_time(void **state)
 	}
 }
 
+/* It is above the budget at the first look. No step between was tried. */
+static void a_burst_goes_down_at_once(void **state)
+{
+	static const struct load burst = { { 400000, 300000, 15000, 100 }, 0 };
+	struct budget budget;
+	struct sum sum = { 0 };
+	uint64_t now_ns = SECOND;
+
+	budget_begin(&budget, 20000, CPUS, true);
+	run(&budget, &(struct load){ .ppm = { 100, 50, 20, 0 } }, &now_ns, 10, &sum);
+	assert_int_equal(sum.changes, 0);
+	run(&budget, &burst, &now_ns, 1, &sum);
+	assert_int_equal(sum.changes, 1);
+	assert_int_equal(sum.step, STEP_SWITCHES);
+	assert_int_equal(sum.at_ns[STEP_NO_CALLS], 0);
+	assert_int_equal(sum.at_ns[STEP_SWITCHES], SECOND - BUDGET_LOOK_NS);
+}
+
+/* Without calls, or at 64 times the budget, even the least that is recorded costs too much. */
+static void a_large_burst_leaves_nothing_recorded(void **state)
+{
+	static const struct load burst = { { 400000, 300000, 200000, 100 }, 0 };
+	struct sum without_calls = run_new(20000, false, &burst, 1);
+	struct sum large = run_new(1000, true, &burst, 1);
+
+	assert_int_equal(without_calls.changes, 1);
+	assert_int_equal(without_calls.step, STEP_NONE);
+	assert_int_equal(large.changes, 1);
+	assert_int_equal(large.step, STEP_NONE);
+}
+
+/* A snapshot costs the recorder much, and once. */
+static void what_the_recorder_does_itself_is_no_burst(void **state)
+{
+	static const struct load load = { .ppm = { 10000, 500, 200, 0 } };
+	struct budget budget;
+	struct sum sum = { 0 };
+	uint64_t now_ns = SECOND;
+
+	budget_begin(&budget, 20000, CPUS, true);
+	run(&budget, &load, &now_ns, 10, &sum);
+	sum.spent_ns += SECOND;
+	sum.own_ns += SECOND;
+	run(&budget, &load, &now_ns, 1, &sum);
+	assert_int_equal(sum.step, STEP_NO_CALLS);
+	assert_int_equal(sum.changes, 1);
+}
+
+/* Less than that goes down a step at a time, so that no more is left out than must be. */
+static void a_small_burst_goes_down_one_step(void **state)
+{
+	struct sum sum =
+		run_new(20000, true, &(struct load){ .ppm = { 150000, 15000, 5000, 0 } }, 1);
+
+	assert_int_equal(sum.changes, 1);
+	assert_int_equal(sum.step, STEP_NO_CALLS);
+}
+
 static void attempts_to_go_up_become_rare(void **state)
 {
 	static const struct load load = { { 90000, 9000, 5000, 0 }, 0 };
@@ -143,6 +206,10 @@ int main(void)
 		cmocka_unit_test(one_step_down_is_enough_where_that_costs_little),
 		cmocka_unit_test(without_calls_that_step_does_not_exist),
 		cmocka_unit_test(the_bound_is_kept_over_time),
+		cmocka_unit_test(a_burst_goes_down_at_once),
+		cmocka_unit_test(a_large_burst_leaves_nothing_recorded),
+		cmocka_unit_test(what_the_recorder_does_itself_is_no_burst),
+		cmocka_unit_test(a_small_burst_goes_down_one_step),
 		cmocka_unit_test(attempts_to_go_up_become_rare),
 		cmocka_unit_test(it_recovers_when_the_load_is_over),
 		cmocka_unit_test(a_change_that_costs_much_is_no_reason_for_the_next_one),

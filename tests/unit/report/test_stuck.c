@@ -13,6 +13,7 @@
 #include "report/stuck.h"
 #include "report/stuck_how.h"
 #include "stuck/condition.h"
+#include "stuck/goroutines.h"
 #include "stuck/graph.h"
 #include "stuck/stuck.h"
 
@@ -72,8 +73,8 @@ static void what_is_inferred_anywhere_says_so(void **unused)
 	}
 }
 
-/* Of 'count' threads, two in each process, which are 'root'. */
-static char *first_line(int32_t count, enum stuck_root root)
+/* Of 'count' threads, two in each process, which are 'root'; the first ones wait inside of theirs. */
+static char *first_line(int32_t count, enum stuck_root root, int32_t inside)
 {
 	struct stuck *stuck = xcalloc(1, sizeof(*stuck));
 	size_t bytes;
@@ -85,6 +86,7 @@ static char *first_line(int32_t count, enum stuck_root root)
 		add(stuck, tid, 0, false);
 		stuck->threads[tid - 1].tgid = (tid - 1) / 2 * 2 + 1;
 		stuck->threads[tid - 1].root = root;
+		stuck->threads[tid - 1].is_inside = tid <= inside;
 	}
 	report_stuck_text(out, &(struct report_stuck){ .stuck = stuck, .all = true });
 	(void)fclose(out);
@@ -95,15 +97,18 @@ static char *first_line(int32_t count, enum stuck_root root)
 
 static void a_process_that_cannot_go_on_is_in_the_first_line(void **unused)
 {
-	AUTO_FREE char *none = first_line(2, STUCK_ROOT_SELF);
-	AUTO_FREE char *one = first_line(2, STUCK_ROOT_INSIDE);
-	AUTO_FREE char *two = first_line(4, STUCK_ROOT_INSIDE);
+	AUTO_FREE char *none = first_line(2, STUCK_ROOT_SELF, 0);
+	AUTO_FREE char *one = first_line(2, STUCK_ROOT_INSIDE, 2);
+	AUTO_FREE char *two = first_line(4, STUCK_ROOT_INSIDE, 4);
+	AUTO_FREE char *behind = first_line(4, STUCK_ROOT_INSIDE, 2);
 
 	assert_string_equal(strchr(none, ':'), ": no deadlock found");
 	assert_string_equal(strchr(one, ':'),
 			    ": no deadlock found, but only a signal can wake t1[1]");
 	assert_string_equal(strchr(two, ':'),
 			    ": no deadlock found, but only a signal can wake each of 2 processes");
+	assert_string_equal(strchr(behind, ':'),
+			    ": no deadlock found, but only a signal can wake t1[1]");
 }
 
 /* Threads 1 to 'count' wait for work in conditions of their own; 90 waits for 91, which sleeps. */
@@ -300,6 +305,88 @@ static void what_is_inferred_of_an_end_is_labelled(void **unused)
 	assert_string_equal(queued, "is before it in the queue, for ShareLock");
 }
 
+/* Two goroutines that wait alike, one in a system call, and one of the runtime. */
+static char *text_of_goroutines(bool is_deadlock)
+{
+	struct stuck *stuck = xcalloc(1, sizeof(*stuck));
+	int64_t ids[] = { 7, 8, 1, 2 };
+	struct go_group groups[] = {
+		{ .first = 0,
+		  .count = 2,
+		  .state = GO_WAITS,
+		  .since_ns = 1000000000,
+		  .frames = 2,
+		  .place = 1,
+		  .reason = "chan receive",
+		  .object = "chan int 0xc0, unbuffered",
+		  .stack = { { .function = "runtime.gopark", .is_library = true },
+			     { .function = "main.work", .file = "/x/pool.go", .line = 33 } },
+		  .created = { .function = "main.main", .file = "/x/pool.go", .line = 9 } },
+		{ .first = 2,
+		  .count = 1,
+		  .state = GO_CALLS,
+		  .tid = 1,
+		  .reason = "system call or C" },
+		{ .first = 3,
+		  .count = 1,
+		  .state = GO_OTHER,
+		  .is_runtime = true,
+		  .reason = "finalizer wait" },
+	};
+	struct go_process process = { .tgid = 1,
+				      .groups = 3,
+				      .count = 3,
+				      .runtime = 1,
+				      .is_still = true,
+				      .is_deadlock = is_deadlock };
+	struct goroutines goroutines = { .processes = &process,
+					 .process_count = 1,
+					 .groups = groups,
+					 .group_count = 3,
+					 .ids = ids,
+					 .id_count = 4 };
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	assert_non_null(out);
+	snprintf(process.open, sizeof(process.open), "%s", is_deadlock ? "" : "a reason");
+	stuck->now_ns = 3000000000;
+	stuck->threads = xcalloc(1, sizeof(*stuck->threads));
+	add(stuck, 1, 0, false);
+	graph_run(stuck);
+	report_stuck_text(out, &(struct report_stuck){
+				       .stuck = stuck, .all = true, .goroutines = &goroutines });
+	(void)fclose(out);
+	stuck_free(stuck);
+	return text;
+}
+
+static void goroutines_that_wait_alike_are_one_line(void **unused)
+{
+	AUTO_FREE char *text = text_of_goroutines(false);
+
+	assert_non_null(strstr(text, ": no deadlock found\n"));
+	assert_non_null(strstr(text,
+			       "3 goroutines of t1[1], and 1 of Go's runtime\n"
+			       "  2 goroutines wait for at least 2.000 s in chan receive: "
+			       "chan int 0xc0, unbuffered: 7, 8\n"
+			       "      at main.work (pool.go:33), begun by main.main (pool.go:9)\n"
+			       "  goroutine 1 waits in system call or C, thread 1\n"
+			       "  no deadlock of all of them: a reason\n"));
+	assert_null(strstr(text, "finalizer wait"));
+}
+
+static void a_deadlock_of_goroutines_says_that_it_is_by_exclusion(void **unused)
+{
+	AUTO_FREE char *text = text_of_goroutines(true);
+
+	assert_non_null(strstr(text,
+			       ": a deadlock\nDEADLOCK: the 3 goroutines of t1[1] wait for "
+			       "each other; nobody else can end their waits, but for a signal "
+			       "or a finalizer\n  By exclusion, as Go notes no owners:"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +401,8 @@ int main(void)
 		cmocka_unit_test(two_alike_and_unfolded_ones_are_lines_of_their_own),
 		cmocka_unit_test(what_is_known_of_an_end_has_words_of_its_own),
 		cmocka_unit_test(what_is_inferred_of_an_end_is_labelled),
+		cmocka_unit_test(goroutines_that_wait_alike_are_one_line),
+		cmocka_unit_test(a_deadlock_of_goroutines_says_that_it_is_by_exclusion),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,7 +82,7 @@ static const struct {
 	  "{\"kind\":\"call_succeeded\",\"call\":\"flock\",\"object\":\"fd 3 = /x\",\"error\":"
 	  "\"EAGAIN\",\"by\":\"close\"}" },
 	{ { .kind = WHY_REASON_SUCCEEDED, .call = "kill", .found_alive = 1 },
-	  "kill() found it alive until it ended",
+	  "kill() found it there until it ended",
 	  "{\"kind\":\"call_succeeded\",\"call\":\"kill\",\"found_alive\":true}" },
 	{ { .kind = WHY_REASON_SHARE,
 	    .name = "own code",

@@ -83,6 +83,31 @@ static void one_of_several_is_not_guessed(void **unused)
 	     "other_thread 8 50 running");
 }
 
+/* Any of 8 and 9 could end it; 9 waits for 8, and so does 6, whoever writes. Two readers wait for the same one. */
+static void where_all_lead_to_one_that_is_awaited(void **unused)
+{
+	struct told *told =
+		replayed(PIPE "  2 cpu0 fdname 9 5 pipe:[5] pipe\n"
+			      "  2 cpu1 fdname 8 6 pipe:[6] pipe\n"
+			      "  3 cpu2 switch 0(runnable) 9\n"
+			      "  3 cpu2 fdname 9 7 pipe:[6] pipe\n"
+			      "  4 cpu2 enter read 7\n"
+			      "  4 cpu2 switch 9(blocked) 0\n" READS " 60 cpu1 leave getpid 8\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 60), "other_thread 8 50 running");
+	assert_string_equal(chain_text(told), "7 read 50, 9 read 50, 8 running 50");
+	assert_string_equal(told_reason(told->why.chain[0].expects_by),
+			    "all who could end the wait wait for the same one, or for work");
+	assert_non_null(told->why.roots[0].inferred);
+	told_free(told);
+	told = replayed(PIPE "  2 cpu0 fdname 9 5 pipe:[5] pipe\n"
+			     "  3 cpu2 switch 0(runnable) 9\n"
+			     "  4 cpu2 enter read 5\n"
+			     "  4 cpu2 switch 9(blocked) 0\n" READS " 60 cpu1 leave getpid 8\n");
+	assert_string_equal(verdict_in(told, 7, 10, 60), "other_thread 8 50 running");
+	told_free(told);
+}
+
 /* None of its threads can go on, so that its first one stands for all. */
 static void of_a_process_that_is_stopped_it_is_the_first(void **unused)
 {
@@ -170,6 +195,60 @@ static void the_peer_of_a_unix_socket_must_know_of_it(void **unused)
 	" 60 cpu1 leave getpid 8\n"
 	says(SOCKETS("7"), "other_thread 8 50 running");
 	says(SOCKETS("9"), "stuck 7 50 read: the recording ended [fd 3 = unix /s peer 8]");
+}
+
+/* All clients of a path have a socket of one name, as all are of who listened. 10, its child, accepted that of 7. */
+static void a_connection_to_who_forks_ends_at_its_child(void **unused)
+{
+#define FORKED                                               \
+	"thread 7 7 1 R client\n"                            \
+	"thread 8 8 1 R master\n"                            \
+	"thread 9 9 1 R client\n"                            \
+	"thread 10 10 8 R worker\n"                          \
+	"  0 cpu0 switch 0(runnable) 7\n"                    \
+	"  0 cpu1 switch 0(runnable) 10\n"                   \
+	"  1 cpu0 fdname 7 3 \"unix /s peer 8\" connected\n" \
+	"  1 cpu0 fdname 8 3 \"unix listen /s\" listen\n"    \
+	"  1 cpu0 fdname 9 3 \"unix /s peer 8\" connected\n"
+	says(FORKED "  1 cpu0 fdname 10 4 \"unix /s peer 7\" accepted\n" READS
+		    " 60 cpu1 leave getpid 8\n",
+	     "other_thread 10 50 running");
+	says(FORKED READS " 60 cpu1 leave getpid 8\n",
+	     "stuck 7 50 read: the recording ended [fd 3 = unix /s peer 8]");
+	/* And from there back: 7 serves, and is the child of 8. */
+	says("thread 7 7 8 R worker\n"
+	     "thread 8 8 1 R master\n"
+	     "thread 10 10 1 R client\n"
+	     "  0 cpu0 switch 0(runnable) 7\n"
+	     "  0 cpu1 switch 0(runnable) 10\n"
+	     "  1 cpu0 fdname 7 3 \"unix /s peer 10\" socket\n"
+	     "  1 cpu0 fdname 10 3 \"unix /s peer 8\" connected\n" READS
+	     " 60 cpu1 leave getpid 8\n",
+	     "other_thread 10 50 running");
+}
+
+/* 8 is a shell that has 9 inherit its end of the pipe, and waits for it. */
+static void who_waits_for_another_one_of_them_is_not_who_is_awaited(void **unused)
+{
+#define SHELL(WAIT)                           \
+	"thread 7 7 1 R reader\n"             \
+	"thread 8 8 7 R sh\n"                 \
+	"thread 9 9 8 R sleep\n"              \
+	"  0 cpu0 switch 0(runnable) 7\n"     \
+	"  0 cpu1 switch 0(runnable) 8\n"     \
+	"  1 cpu0 fdname 7 3 pipe:[5] pipe\n" \
+	"  1 cpu1 fdname 8 4 pipe:[5] pipe\n" \
+	"  1 cpu1 fdname 9 4 pipe:[5] pipe\n" \
+	"  2 cpu1 enter " WAIT "\n"           \
+	"  2 cpu1 switch 8(blocked) 9\n" READS " 60 cpu1 leave getpid 9\n"
+	says(SHELL("wait4 -1"), "other_thread 9 50 running");
+	says(SHELL("wait4 9"), "other_thread 9 50 running");
+	says(SHELL("read 0"), "stuck 7 50 read: the recording ended "
+			      "[fd 3 = pipe:[5]; other end: sh[8], sleep[9]]");
+	/* Another child of it may end first. */
+	says("thread 11 11 8 S other\n" SHELL("wait4 -1"),
+	     "stuck 7 50 read: the recording ended "
+	     "[fd 3 = pipe:[5]; other end: sh[8], sleep[9]]");
 }
 
 static void who_joins_a_thread_awaits_it(void **unused)
@@ -377,24 +456,6 @@ static void a_lock_of_a_family_is_its_eldests(void **unused)
 	says(FAMILY("4"), "stuck 7 50 flock: the recording ended [fd 3 = /x]");
 }
 
-static void the_child_that_was_asked_for_is_awaited(void **unused)
-{
-#define CHILDREN(CALL)                    \
-	"thread 7 7 1 R parent\n"         \
-	"thread 8 8 7 R child\n"          \
-	"thread 9 9 7 R other\n"          \
-	"  0 cpu0 switch 0(runnable) 7\n" \
-	"  0 cpu1 switch 0(runnable) 8\n" \
-	"  5 cpu0 enter " CALL "\n"       \
-	" 10 cpu0 switch 7(blocked) 0\n"  \
-	" 60 cpu1 leave getpid 8\n"
-	says(CHILDREN("wait4 8"), "other_thread 8 50 running");
-	says(CHILDREN("waitid 1 8"), "other_thread 8 50 running");
-	says(CHILDREN("wait4 -1"),
-	     "stuck 7 50 wait4: the recording ended [any of: child child[8], child other[9]]");
-	says(CHILDREN("wait4 -5"), "stuck 7 50 wait4: the recording ended [any child]");
-}
-
 /* Nobody has a semaphore: who was let do something with it last is told as inferred. */
 static void who_used_a_semaphore_last_is_inferred(void **unused)
 {
@@ -481,27 +542,29 @@ static void who_listens_is_awaited_by_who_connects(void **unused)
 /* Its first request was dropped, and a timer of TCP's sent another one. */
 static void who_asks_for_a_connection_again_found_no_room(void **unused)
 {
-#define ASKS_AGAIN(NAME, LISTENS, TIMER)                     \
-	"thread 7 7 1 R client\n"                            \
-	"thread 8 8 1 R server\n"                            \
-	"  0 cpu0 switch 0(runnable) 7\n"                    \
-	"  1 cpu1 fdname 8 4 \"" LISTENS "\" listen\n"       \
-	"  5 cpu0 enter connect 3\n"                         \
-	" 10 cpu0 switch 7(blocked) 9\n"                     \
-	" 20000010 cpu0 softirq TIMER\n"                     \
-	" 20000010 cpu0 hrtimer " TIMER "\n"                 \
-	" 20000010 cpu0 netrx 5 lo\n"                        \
-	" 20000010 cpu0 hrtimerdone\n"                       \
-	" 20000010 cpu0 softirqexit TIMER\n"                 \
-	" 20000010 cpu0 softirq NET_RX\n"                    \
-	" 20000010 cpu0 receive 5 lo\n"                      \
-	" 20000010 cpu0 waking 7 cpu 0\n"                    \
-	" 20000010 cpu0 softirqexit NET_RX\n"                \
-	" 20000010 cpu0 switch 9(blocked) 7\n"               \
-	" 20000011 cpu0 fdname 7 3 \"" NAME "\" connected\n" \
+#define ASKS_AGAIN(NAME, LISTENS, TIMER) ASKS_A_SERVER(NAME, LISTENS, "", TIMER)
+#define ASKS_A_SERVER(NAME, LISTENS, SERVER, TIMER)                              \
+	"thread 7 7 1 R client\n"                                                \
+	"thread 8 8 1 R server\n"                                                \
+	"  0 cpu0 switch 0(runnable) 7\n"                                        \
+	"  1 cpu1 fdname 8 4 \"" LISTENS "\" listen\n"                           \
+	"  5 cpu0 enter connect 3\n"                                             \
+	" 10 cpu0 switch 7(blocked) 9\n" SERVER " 20000010 cpu0 softirq TIMER\n" \
+	" 20000010 cpu0 hrtimer " TIMER "\n"                                     \
+	" 20000010 cpu0 netrx 5 lo\n"                                            \
+	" 20000010 cpu0 hrtimerdone\n"                                           \
+	" 20000010 cpu0 softirqexit TIMER\n"                                     \
+	" 20000010 cpu0 softirq NET_RX\n"                                        \
+	" 20000010 cpu0 receive 5 lo\n"                                          \
+	" 20000010 cpu0 waking 7 cpu 0\n"                                        \
+	" 20000010 cpu0 softirqexit NET_RX\n"                                    \
+	" 20000010 cpu0 switch 9(blocked) 7\n"                                   \
+	" 20000011 cpu0 fdname 7 3 \"" NAME "\" connected\n"                     \
 	" 20000012 cpu0 leave connect 0\n"
-#define SENT_AGAIN \
-	"network 7 20000000 packet on lo, sent when timer tcp_write_timer went off (TCP sent again) [fd 3 = tcp 127.0.0.1:5->127.0.0.1:6"
+#define SENT_AGAIN SENT_AGAIN_NS("20000000")
+#define SENT_AGAIN_NS(NS) \
+	"network 7 " NS   \
+	" packet on lo, sent when timer tcp_write_timer went off (TCP sent again) [fd 3 = tcp 127.0.0.1:5->127.0.0.1:6"
 #define NO_ROOM                                                                  \
 	"; not answered at first; inferred: the queue of connections was full; " \
 	"listening there: server[8]"
@@ -519,6 +582,35 @@ static void who_asks_for_a_connection_again_found_no_room(void **unused)
 	told = replayed(
 		ASKS_AGAIN("tcp 127.0.0.1:5->127.0.0.1:6", "tcp listen *:6", "tcp_delack_timer"));
 	assert_null(strstr(verdict_in(told, 7, 10, 20000010), "queue of connections"));
+	told_free(told);
+}
+
+/* Up to when it accepted one the server was awaited, as is inferred; where it was in accept() its queue was not full. */
+static void who_listens_is_awaited_until_it_accepts(void **unused)
+{
+#define SERVED(SERVER)                                                  \
+	ASKS_A_SERVER("tcp 127.0.0.1:5->127.0.0.1:6", "tcp listen *:6", \
+		      " 10 cpu1 switch 0(runnable) 8\n" SERVER, "tcp_write_timer")
+	struct told *told = replayed(SERVED(" 10 cpu1 leave getpid 8\n"
+					    " 12000010 cpu1 enter accept 4\n"
+					    " 12000020 cpu1 leave accept 5\n"
+					    " 13000010 cpu1 enter accept 4\n"
+					    " 13000020 cpu1 leave accept 5\n"));
+
+	assert_string_equal(verdict_in(told, 7, 10, 20000010),
+			    "other_thread 8 12000000 own code; " SENT_AGAIN_NS("8000000") NO_ROOM
+			    "]");
+	assert_string_equal(told_reason(told->why.roots[0].inferred),
+			    "its queue of connections was full until it accepted one");
+	assert_int_equal(told->why.roots[1].inferred, 0);
+	told_free(told);
+	told = replayed(SERVED(" 10 cpu1 enter accept 4\n"
+			       " 10 cpu1 switch 8(blocked) 0\n"
+			       " 12000010 cpu1 waking 8 cpu 1\n"
+			       " 12000010 cpu1 switch 0(runnable) 8\n"
+			       " 12000020 cpu1 leave accept 5\n"
+			       " 13000010 cpu1 enter accept 4\n"));
+	assert_string_equal(verdict_in(told, 7, 10, 20000010), SENT_AGAIN NO_ROOM "]");
 	told_free(told);
 }
 
@@ -702,6 +794,23 @@ static void of_several_that_were_seen_none_is_guessed(void **unused)
 	     "[futex 0x1000; could end it: main[7] of 2 threads, other[9]]");
 }
 
+/* What serves an event loop ends its wait when it was asked to: not while it waits for work itself. */
+static void threads_of_its_own_that_are_idle_do_not_end_it(void **unused)
+{
+	says("thread 7 7 1 R main\nthread 8 7 1 R helper\nthread 9 9 1 R other\n"
+	     "fd 7 4 listen unix listen /s\n"
+	     "waits 30 7 read \"eventfd\" 8 process writes_eventfd\n"
+	     "waits 30 7 read \"eventfd\" 9 process writes_eventfd\n"
+	     "  0 cpu0 switch 0(runnable) 7\n"
+	     "  0 cpu1 switch 0(runnable) 8\n"
+	     "  5 cpu0 enter read 3\n"
+	     "  5 cpu1 enter accept 4\n"
+	     "  6 cpu1 switch 8(blocked) 9\n"
+	     " 10 cpu0 switch 7(blocked) 0\n"
+	     " 60 cpu1 leave getpid 9\n",
+	     "other_thread 9 50 running");
+}
+
 /* A look at the sleeper found those that have the other end of what it reads as well. */
 static void who_could_end_it_is_told_once(void **unused)
 {
@@ -790,6 +899,30 @@ static void who_has_ended_the_wait_is_followed_as_before(void **unused)
 	     "other_thread 9 50 running");
 }
 
+/* A signal breaks the wait off, as one of a time-out; who had the lock is told as it does, or a moment later. */
+static void who_had_the_lock_is_told_as_the_wait_is_broken_off(void **unused)
+{
+#define BROKEN_OFF(FIRST, THEN)             \
+	"thread 7 7 1 R asker\n"            \
+	"thread 8 8 1 R holder\n"           \
+	"  0 cpu0 switch 0(runnable) 7\n"   \
+	"  0 cpu1 switch 0(runnable) 8\n"   \
+	"  1 cpu0 fdname 7 3 /x file\n"     \
+	"  5 cpu0 enter flock 3\n"          \
+	" 10 cpu0 switch 7(blocked) 0\n"    \
+	" 60 cpu0 vector local_timer\n"     \
+	" 60 cpu0 hrtimer it_real_fn\n"     \
+	" 60 cpu0 waking 7 cpu 0\n"         \
+	" 60 cpu0 signal 14 7\n"            \
+	" 60 cpu0 hrtimerdone\n"            \
+	" 60 cpu0 vectorexit local_timer\n" \
+	" 61 cpu0 switch 0(runnable) 7\n" FIRST THEN " 70 cpu1 leave getpid 8\n"
+#define HELD   " 62 cpu0 fdname 7 3 /x file held 8\n"
+#define LEAVES " 62 cpu0 leave flock -512\n"
+	says(BROKEN_OFF(HELD, LEAVES), "lock 8 50 running [fd 3 = /x]");
+	says(BROKEN_OFF(LEAVES, HELD), "lock 8 50 running [fd 3 = /x]");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -797,11 +930,14 @@ int main(void)
 		cmocka_unit_test(of_two_ends_in_a_process_its_own_is_none),
 		cmocka_unit_test(an_eventfd_is_shared_by_fork),
 		cmocka_unit_test(one_of_several_is_not_guessed),
+		cmocka_unit_test(where_all_lead_to_one_that_is_awaited),
 		cmocka_unit_test(of_a_process_that_is_stopped_it_is_the_first),
 		cmocka_unit_test(of_several_threads_it_is_the_one_that_did_before),
 		cmocka_unit_test(a_connection_has_two_names),
 		cmocka_unit_test(of_two_pairs_of_sockets_the_other_end_is_known),
 		cmocka_unit_test(the_peer_of_a_unix_socket_must_know_of_it),
+		cmocka_unit_test(a_connection_to_who_forks_ends_at_its_child),
+		cmocka_unit_test(who_waits_for_another_one_of_them_is_not_who_is_awaited),
 		cmocka_unit_test(who_joins_a_thread_awaits_it),
 		cmocka_unit_test(who_alone_used_the_other_end_is_inferred),
 		cmocka_unit_test(the_other_end_of_a_terminal_is_awaited),
@@ -811,13 +947,13 @@ int main(void)
 		cmocka_unit_test(who_ended_with_a_lock_has_it_still),
 		cmocka_unit_test(a_lock_of_who_is_gone_is_inferred),
 		cmocka_unit_test(a_lock_of_a_family_is_its_eldests),
-		cmocka_unit_test(the_child_that_was_asked_for_is_awaited),
 		cmocka_unit_test(who_used_a_semaphore_last_is_inferred),
 		cmocka_unit_test(of_many_that_end_at_one_that_is_awaited),
 		cmocka_unit_test(of_many_its_own_do_not_count),
 		cmocka_unit_test(who_listens_is_awaited_by_who_was_not_accepted),
 		cmocka_unit_test(who_listens_is_awaited_by_who_connects),
 		cmocka_unit_test(who_asks_for_a_connection_again_found_no_room),
+		cmocka_unit_test(who_listens_is_awaited_until_it_accepts),
 		cmocka_unit_test(who_connects_to_a_unix_socket_waits_for_room),
 		cmocka_unit_test(datagrams_come_from_who_is_bound_there),
 		cmocka_unit_test(who_got_what_came_last_is_awaited),
@@ -825,11 +961,13 @@ int main(void)
 		cmocka_unit_test(a_descriptor_that_has_no_name_has_that_which_was_seen),
 		cmocka_unit_test(what_was_seen_of_a_slice_is_so_of_the_next_one),
 		cmocka_unit_test(of_several_that_were_seen_none_is_guessed),
+		cmocka_unit_test(threads_of_its_own_that_are_idle_do_not_end_it),
 		cmocka_unit_test(who_could_end_it_is_told_once),
 		cmocka_unit_test(a_circle_is_told_as_one),
 		cmocka_unit_test(who_was_awaited_before_a_signal_is_known),
 		cmocka_unit_test(a_signal_that_ends_a_process_ends_the_waits_of_all_its_threads),
 		cmocka_unit_test(who_has_ended_the_wait_is_followed_as_before),
+		cmocka_unit_test(who_had_the_lock_is_told_as_the_wait_is_broken_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

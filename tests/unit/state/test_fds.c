@@ -124,6 +124,24 @@ static void who_wakes_by_a_write_says_what_came(void **unused)
 	told_free(told);
 }
 
+/* A set within a set stands for what that watches. */
+static void a_set_within_a_set_is_looked_into(void **unused)
+{
+#define WITHIN SET "fd 7 4 epoll epoll\nfd 8 4 pipe pipe:[1]\nepoll 7 4 5\n"
+	struct told *told = polled(WITHIN "epoll 7 5 9", "enter epoll_wait 4", "enter getpid", "");
+
+	assert_string_equal(object_of(told, 7, 0), "pipe:[1]");
+	assert_int_equal(wait_of(told, 7, 0)->fd, 9);
+	told_free(told);
+	told = polled(WITHIN "epoll 7 5 9\nepoll 7 5 8", "enter epoll_wait 4", "enter write 4", "");
+	assert_string_equal(object_of(told, 7, 0), "pipe:[1]");
+	assert_int_equal(wait_of(told, 7, 0)->fd, 9);
+	told_free(told);
+	told = polled(WITHIN "epoll 7 5 9\nepoll 7 5 8", "enter epoll_wait 4", "enter getpid", "");
+	assert_string_equal(object_of(told, 7, 0), "any of: fd 8 = db, fd 9 = pipe:[1]");
+	told_free(told);
+}
+
 #define WATCHES \
 	" 6 cpu0 fdname 7 8 db connected watched\n 7 cpu0 fdname 7 9 pipe:[1] pipe watched\n"
 
@@ -183,11 +201,21 @@ static void a_timer_that_is_watched_is_what_came(void **unused)
 /* Of more than what is told of a call there may be more still. */
 static void how_many_it_watches_is_told_only_where_it_is_known(void **unused)
 {
-	for (unsigned int count = 12; count <= 40; count += 28) {
-		AUTO_FREE char *text = xstrdup("enter poll 0x1000 40\n");
+	static const struct {
+		unsigned int count;
+		const char *more;
+	} told_of[] = {
+		{ 12, " and 6 more" },
+		{ 32, " and at least 26 more" }, /* as much as once was told of one */
+		{ 40, " and 34 more" },
+		{ 80, " and at least 58 more" },
+	};
+
+	for (size_t k = 0; k < ARRAY_LEN(told_of); k++) {
+		AUTO_FREE char *text = xstrdup("enter poll 0x1000 80\n");
 		struct told *told;
 
-		for (unsigned int i = 0; i < count; i++) {
+		for (unsigned int i = 0; i < told_of[k].count; i++) {
 			char *longer =
 				xasprintf("%s 6 cpu0 fdname 7 %u p pipe watched\n", text, 30 + i);
 
@@ -195,8 +223,7 @@ static void how_many_it_watches_is_told_only_where_it_is_known(void **unused)
 			text = longer;
 		}
 		told = polled(SET, text, "enter getpid", "");
-		assert_string_equal(strstr(object_of(told, 7, 0), " and "),
-				    count == 12 ? " and 6 more" : " and at least 26 more");
+		assert_string_equal(strstr(object_of(told, 7, 0), " and "), told_of[k].more);
 		told_free(told);
 	}
 }
@@ -312,6 +339,7 @@ int main(void)
 		cmocka_unit_test(a_closed_descriptor_leaves_the_set),
 		cmocka_unit_test(of_a_set_that_is_not_known_nothing_is_told),
 		cmocka_unit_test(who_wakes_by_a_write_says_what_came),
+		cmocka_unit_test(a_set_within_a_set_is_looked_into),
 		cmocka_unit_test(what_the_recorder_saw_watched_is_what_it_waits_for),
 		cmocka_unit_test(a_timer_that_is_watched_is_what_came),
 		cmocka_unit_test(how_many_it_watches_is_told_only_where_it_is_known),

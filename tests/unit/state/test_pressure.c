@@ -91,6 +91,23 @@ static void a_penalty_is_for_the_limit(void **unused)
 	     "throttled 7 57000 high; working 7 13000 running");
 }
 
+/* On the way out of a page fault nothing else has it sleep by a timer: others may have run for long. */
+static void a_late_penalty_of_a_page_fault_is_for_the_limit(void **unused)
+{
+	says(STARTS "  1us cpu0 enter getpid\n"
+		    "  2us cpu0 leave getpid 7\n"
+		    "  5us cpu0 fault 4096\n"
+		    " 10us cpu0 fdname 7 -6 high unknown throttled\n"
+		    " 11us cpu0 other " BEGIN " 12us cpu0 other " END " 5ms cpu0 switch 7(disk) 0\n"
+		    " 9ms cpu0 vector local_timer\n"
+		    " 9ms cpu0 hrtimer process_timeout 77\n"
+		    " 9ms cpu0 waking 7 cpu 0\n"
+		    " 9ms cpu0 hrtimerdone\n"
+		    " 9ms cpu0 vectorexit local_timer\n"
+		    " 9ms cpu0 switch 0(runnable) 7\n",
+	     5000000, 9000000, "throttled 7 4000000 high");
+}
+
 static void what_else_it_waits_for_is_no_penalty(void **unused)
 {
 	says(HIGH " 14us cpu0 switch 7(disk) 0\n"
@@ -140,6 +157,7 @@ int main(void)
 		cmocka_unit_test(at_the_end_it_still_is_at_it),
 		cmocka_unit_test(events_were_lost_meanwhile),
 		cmocka_unit_test(a_penalty_is_for_the_limit),
+		cmocka_unit_test(a_late_penalty_of_a_page_fault_is_for_the_limit),
 		cmocka_unit_test(what_else_it_waits_for_is_no_penalty),
 		cmocka_unit_test(a_sleep_of_its_own_is_no_penalty),
 		cmocka_unit_test(a_writer_pauses_for_dirty_pages),

@@ -140,6 +140,47 @@ static void a_disk_that_the_kworker_does_not_wait_for(void **unused)
 	     "cpu_queue 0 5 wake-up of an idle CPU; disk 7 4 7340032 read [fd 0]");
 }
 
+/* A limit held back what it issued there: another kworker did that at last. */
+#define HELD_BELOW                                             \
+	BEGIN("loop_workfn")                                   \
+	"15 cpu0 workdone 100\n"                               \
+	"16 cpu0 switch 9(blocked) 0\n"                        \
+	"40 cpu0 switch 0(runnable) 10\n"                      \
+	"41 cpu0 work 300 blk_throtl_dispatch_work_fn\n"       \
+	"45 cpu0 insert vda 8 R\n"                             \
+	"46 cpu0 fdname 10 -3 limit unknown throttled vda 8\n" \
+	"46 cpu0 issue vda 8 R\n"                              \
+	"47 cpu0 workdone 300\n"                               \
+	"48 cpu0 switch 10(blocked) 0\n"                       \
+	"60 cpu0 softirq BLOCK\n"                              \
+	"61 cpu0 complete vda 8\n"                             \
+	"62 cpu0 softirqexit BLOCK\n"
+
+static void a_limit_of_the_disk_below(void **unused)
+{
+	says("thread 10 10 2 S kworker/1:0 kernel\n" HELD_BELOW "63 cpu0 softirq BLOCK\n"
+	     "64 cpu0 complete 7340032 0\n"
+	     "65 cpu0 waking 7 cpu 0\n"
+	     "66 cpu0 softirqexit BLOCK\n"
+	     "70 cpu0 switch 0(runnable) 7\n"
+	     "90 cpu0 leave read 1\n",
+	     "throttled 7 35 limit; working 7 30 read; disk 7 20 7340032 read [fd 0]; "
+	     "cpu_queue 0 5 wake-up of an idle CPU");
+}
+
+/* That was complete long before. */
+static void a_limit_of_another_request(void **unused)
+{
+	says("thread 10 10 2 S kworker/1:0 kernel\n" HELD_BELOW "60063 cpu0 softirq BLOCK\n"
+	     "60064 cpu0 complete 7340032 0\n"
+	     "60065 cpu0 waking 7 cpu 0\n"
+	     "60066 cpu0 softirqexit BLOCK\n"
+	     "60070 cpu0 switch 0(runnable) 7\n"
+	     "60090 cpu0 leave read 1\n",
+	     "disk 7 60052 7340032 read [fd 0]; working 7 30 read; "
+	     "cpu_queue 0 5 wake-up of an idle CPU; other_thread 9 3 work loop_workfn [for 7340032]");
+}
+
 /* Work that a disk's completion queues, as to decrypt what was read: until then the disk was awaited. */
 static void work_that_a_disk_queued(void **unused)
 {
@@ -171,6 +212,8 @@ int main(void)
 		cmocka_unit_test(another_work_serves_nothing),
 		cmocka_unit_test(what_comes_later_does_not_count),
 		cmocka_unit_test(a_disk_that_the_kworker_does_not_wait_for),
+		cmocka_unit_test(a_limit_of_the_disk_below),
+		cmocka_unit_test(a_limit_of_another_request),
 		cmocka_unit_test(work_that_a_disk_queued),
 	};
 

@@ -78,6 +78,14 @@ static void real_time_may_be_used_up(void **unused)
 		"throttled 7 35 limit of real-time threads; whose it is, is not known; working 7 15 getpid");
 }
 
+/* It sleeps up to its next period, though it could run. */
+static void who_yields_what_is_left_of_its_runtime_waits_for_its_next_period(void **unused)
+{
+	gives_way(
+		"sched_yield", "-1 120",
+		"throttled 7 35 sched_yield() up to the next period of its SCHED_DEADLINE; working 7 15 sched_yield");
+}
+
 /* What the recorder tells of it names it, before and as it is held back. */
 static void real_time_says_whose_limit_it_is(void **unused)
 {
@@ -104,7 +112,7 @@ static void who_has_more_of_a_right_preempts(void **unused)
 	gives_way("getpid", "49 20", "preempted 8 35 ran instead; working 7 15 getpid");
 	gives_way("getpid", "49 -1", "preempted 8 35 ran instead; working 7 15 getpid");
 	gives_way("getpid", "-1 0", "preempted 8 35 ran instead; working 7 15 getpid");
-	gives_way("sched_yield", "-1 120", "preempted 8 35 ran instead; working 7 15 sched_yield");
+	gives_way("sched_yield", "49 120", "preempted 8 35 ran instead; working 7 15 sched_yield");
 }
 
 /* Told of one that sleeps, or runs: it is not so. */
@@ -239,6 +247,7 @@ int main(void)
 		cmocka_unit_test(without_a_quota_the_other_one_preempts),
 		cmocka_unit_test(real_time_may_be_used_up),
 		cmocka_unit_test(real_time_says_whose_limit_it_is),
+		cmocka_unit_test(who_yields_what_is_left_of_its_runtime_waits_for_its_next_period),
 		cmocka_unit_test(who_has_more_of_a_right_preempts),
 		cmocka_unit_test(what_cannot_be_is_not_believed),
 		cmocka_unit_test(a_request_is_held_back_until_it_is_issued),

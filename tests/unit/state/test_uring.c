@@ -12,6 +12,7 @@ static void says(const char *text, const char *roots)
 /* 7 waits for its ring, 9 polls for it, 8 writes. */
 #define POLLED                                                                                      \
 	"thread 7 7 1 R db\nthread 8 8 1 R peer\nthread 9 7 1 R iou-sqp-7\nfd 7 3 other io_uring\n" \
+	"fd 7 5 file /db/data\n"                                                                    \
 	" 0 cpu0 switch 0(runnable) 7\n"                                                            \
 	" 0 cpu1 switch 0(runnable) 9\n"                                                            \
 	" 0 cpu2 switch 0(runnable) 8\n"                                                            \
@@ -50,6 +51,22 @@ static void a_disk_is_waited_for_through_who_polls(void **unused)
 		    "50 cpu0 switch 0(runnable) 7\n"
 		    "60 cpu0 leave io_uring_enter 1\n",
 	     "disk 7 31 1 read [fd 3 = io_uring]; working 7 20 io_uring_enter; other_thread 9 9 running");
+}
+
+/* It waits for the ring before its request is looked at: what the request is of is known at its end. */
+static void who_polls_knows_the_file(void **unused)
+{
+	says(POLLED "11 cpu1 ringsubmit 100 22\n"
+		    "11 cpu1 ringfile 100 5\n"
+		    "12 cpu1 issue 1 8 R\n"
+		    "40 cpu2 irq 24 vda\n"
+		    "41 cpu2 complete 1 8\n"
+		    "42 cpu2 irqexit 24\n"
+		    "48 cpu1 ringdone 100\n"
+		    "50 cpu1 waking 7 cpu 0\n"
+		    "50 cpu0 switch 0(runnable) 7\n"
+		    "60 cpu0 leave io_uring_enter 1\n",
+	     "disk 7 31 1 read [fd 5 = /db/data]; working 7 20 io_uring_enter; other_thread 9 9 running");
 }
 
 #define WORKER                                                                                   \
@@ -171,6 +188,7 @@ int main(void)
 		cmocka_unit_test(who_polls_is_not_waited_for),
 		cmocka_unit_test(what_was_ready_must_be_what_is_done),
 		cmocka_unit_test(a_disk_is_waited_for_through_who_polls),
+		cmocka_unit_test(who_polls_knows_the_file),
 		cmocka_unit_test(a_worker_is_at_its_request),
 		cmocka_unit_test(of_a_request_that_was_not_given_only_its_file_is_told),
 		cmocka_unit_test(of_an_idle_worker_nothing_is_told),

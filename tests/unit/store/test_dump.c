@@ -49,6 +49,7 @@ static const struct fact_thread whole_thread = {
 	.policy = -1,
 	.prio = -51,
 	.state = 'D',
+	.frozen = "/pods/x y",
 	.kernel = true,
 	.seen_ns = 18446744073709551615u,
 	.call = 202,
@@ -91,6 +92,7 @@ static void every_field_comes_back(void **unused)
 	assert_int_equal(facts.threads[0].policy, -1);
 	assert_int_equal(facts.threads[0].prio, -51);
 	assert_int_equal(facts.threads[0].state, 'D');
+	assert_string_equal(facts.threads[0].frozen, whole_thread.frozen);
 	assert_true(facts.threads[0].kernel);
 	assert_true(facts.threads[0].seen_ns == whole_thread.seen_ns);
 	assert_int_equal(facts.threads[0].call, 202);

@@ -113,6 +113,31 @@ static void a_time_limit_is_no_deadlock(void **unused)
 	assert_no_deadlock(stuck);
 }
 
+/* What is written to a pipe of its own is not written by who reads from it. */
+static void of_its_own_process_the_other_thread_is_awaited(void **unused)
+{
+	struct stuck *stuck = stuck_new();
+
+	wait_for(add(stuck, 1, 1), 1, true);
+	add(stuck, 1, 2)->kind = STUCK_TIMER;
+	graph_run(stuck);
+	assert_int_equal(stuck->threads[0].root, STUCK_ROOT_TASK);
+	assert_int_equal(stuck->threads[0].root_tid, 2);
+	stuck_free(stuck);
+}
+
+static void a_signal_handler_could_be_that_thread(void **unused)
+{
+	struct stuck *stuck = stuck_new();
+
+	wait_for(add(stuck, 1, 1), 1, true);
+	add(stuck, 1, 2)->kind = STUCK_TIMER;
+	stuck->threads[0].is_complete = false;
+	graph_run(stuck);
+	assert_int_equal(stuck->threads[0].root, STUCK_ROOT_ANY);
+	stuck_free(stuck);
+}
+
 static void what_is_inferred_is_no_deadlock(void **unused)
 {
 	struct stuck *stuck = ring();
@@ -424,6 +449,8 @@ int main(void)
 		cmocka_unit_test(who_waits_for_itself_is_one),
 		cmocka_unit_test(what_may_end_before_a_deadlock_is_no_part_of_a_ring),
 		cmocka_unit_test(a_time_limit_is_no_deadlock),
+		cmocka_unit_test(of_its_own_process_the_other_thread_is_awaited),
+		cmocka_unit_test(a_signal_handler_could_be_that_thread),
 		cmocka_unit_test(what_is_inferred_is_no_deadlock),
 		cmocka_unit_test(who_may_be_unknown_is_no_deadlock),
 		cmocka_unit_test(one_of_several_that_runs_is_enough),

@@ -1,0 +1,381 @@
+/* go_take.c - see go_take.h. Children write plain structs into a file in memory. */
+#include "record/go_take.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/sorting.h"
+#include "record/name_child.h"
+#include "stuck/goroutines.h"
+#include "stuck/stuck.h"
+#include "symbol/go_layout.h"
+
+#define PROGRAMS_MAX  256u  /* of Go, in one look */
+#define PROCESSES_MAX 4096u /* that are asked whether they are some */
+#define TEXT_MAX      120u
+#define ANSWER_MAX    (64 << 20)
+
+/* A process of Go, and its runtime. */
+struct go_program {
+	int32_t tgid;
+	char why[TEXT_MAX]; /* it is not known; "" = it is */
+	struct go_layout layout;
+};
+
+/* What the first child is to look at: in memory that both have. */
+struct go_files {
+	int32_t tgids[PROCESSES_MAX];
+	size_t tgid_count;
+	int32_t found[PROGRAMS_MAX]; /* those of Go, with ... */
+	int fds[PROGRAMS_MAX];
+	dev_t devices[PROGRAMS_MAX];
+	ino_t inodes[PROGRAMS_MAX];
+	size_t count;
+};
+
+static void go_find_files(const struct stuck *stuck, struct go_files *files)
+{
+	for (size_t i = 0; i < stuck->count && files->tgid_count < PROCESSES_MAX; i++) {
+		const struct stuck_thread *thread = &stuck->threads[i];
+
+		if (thread->is_asked && (!i || stuck->threads[i - 1].tgid != thread->tgid))
+			files->tgids[files->tgid_count++] = thread->tgid;
+	}
+}
+
+/* In the child, which may still open files. */
+static void go_open_files(struct go_files *files)
+{
+	for (size_t i = 0; i < files->tgid_count && files->count < PROGRAMS_MAX; i++) {
+		char path[32];
+		struct stat st;
+		int fd;
+
+		snprintf(path, sizeof(path), "/proc/%d/exe", files->tgids[i]);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (fd < 0)
+			continue;
+		if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !go_layout_is_go(fd)) {
+			close(fd);
+			continue;
+		}
+		files->found[files->count] = files->tgids[i];
+		files->devices[files->count] = st.st_dev;
+		files->inodes[files->count] = st.st_ino;
+		files->fds[files->count++] = fd;
+	}
+}
+
+/* Of several that run one program, it is read once: the index of the first. */
+static size_t go_first_of(const struct go_files *files, size_t index)
+{
+	size_t first = 0;
+
+	while (files->devices[first] != files->devices[index] ||
+	       files->inodes[first] != files->inodes[index])
+		first++;
+	return first;
+}
+
+/* In the child. Those that it has no time for stand there without a layout. */
+static _Noreturn void go_read_files(struct go_files *files, int fd)
+{
+	struct go_program *programs;
+
+	go_open_files(files);
+	name_child_give_up();
+	programs = xcalloc(files->count + 1, sizeof(*programs));
+	for (size_t i = 0; i < files->count; i++) {
+		programs[i].tgid = files->found[i];
+		snprintf(programs[i].why, TEXT_MAX,
+			 "reading the program's file failed or took too long");
+	}
+	if (file_write(fd, programs, files->count * sizeof(*programs)) < 0)
+		_exit(1);
+	for (size_t i = 0; i < files->count; i++) {
+		size_t first = go_first_of(files, i);
+		const char *why;
+
+		if (first < i) {
+			programs[i] = programs[first];
+			programs[i].tgid = files->found[i];
+		} else {
+			why = go_layout_read(files->fds[i], &programs[i].layout);
+			snprintf(programs[i].why, TEXT_MAX, "%s", why ? why : "");
+		}
+		if (pwrite(fd, &programs[i], sizeof(programs[i]),
+			   (off_t)(i * sizeof(programs[i]))) != (ssize_t)sizeof(programs[i]))
+			_exit(1);
+	}
+	_exit(0);
+}
+
+/* All that a child wrote, for the caller to free; NULL = nothing. */
+static void *go_answer(int fd, size_t *out_bytes)
+{
+	off_t bytes = lseek(fd, 0, SEEK_END);
+	void *answer = bytes > 0 && bytes < ANSWER_MAX ? xcalloc(1, (size_t)bytes) : NULL;
+
+	*out_bytes = 0;
+	if (!answer)
+		return NULL;
+	if (pread(fd, answer, (size_t)bytes, 0) != bytes) {
+		free(answer);
+		return NULL;
+	}
+	*out_bytes = (size_t)bytes;
+	return answer;
+}
+
+/* ------------------------------------------------------------------ memory */
+
+/* In which calls Go's runtime parks threads. */
+static bool go_is_parked(const struct stuck_thread *thread)
+{
+	static const char *const calls[] = { "futex", "epoll_wait", "epoll_pwait" };
+
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		if (strcmp(thread->in, calls[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static size_t go_threads_of(const struct stuck *stuck, int32_t tgid, struct go_thread **out_threads)
+{
+	struct go_thread *threads = xcalloc(stuck->count + 1, sizeof(*threads));
+	size_t count = 0;
+
+	for (size_t i = 0; i < stuck->count; i++) {
+		const struct stuck_thread *thread = &stuck->threads[i];
+
+		if (thread->tgid == tgid)
+			threads[count++] = (struct go_thread){ thread->tid, thread->pc,
+							       thread->runs, go_is_parked(thread) };
+	}
+	*out_threads = threads;
+	return count;
+}
+
+/* A process is one piece: itself, its groups, its numbers. */
+static bool go_write(int fd, const struct goroutines *goroutines)
+{
+	const struct go_process *process = &goroutines->processes[0];
+	uint64_t ids = goroutines->id_count;
+
+	return file_write(fd, &ids, sizeof(ids)) == 0 &&
+	       file_write(fd, process, sizeof(*process)) == 0 &&
+	       file_write(fd, goroutines->groups,
+			  goroutines->group_count * sizeof(*goroutines->groups)) == 0 &&
+	       file_write(fd, goroutines->ids, goroutines->id_count * sizeof(*goroutines->ids)) ==
+		       0;
+}
+
+/* In the child. */
+static _Noreturn void go_read_memory(const struct stuck *stuck, const struct go_program *programs,
+				     size_t count, int fd)
+{
+	int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (proc_fd < 0)
+		_exit(1);
+	for (size_t i = 0; i < count; i++) {
+		struct goroutines goroutines = { 0 };
+		struct go_thread *threads;
+		struct go_target target = { .tgid = programs[i].tgid,
+					    .layout = &programs[i].layout };
+
+		if (programs[i].why[0])
+			continue;
+		target.thread_count = go_threads_of(stuck, target.tgid, &threads);
+		target.threads = threads;
+		goroutines_read(&target, proc_fd, &goroutines);
+		if (!go_write(fd, &goroutines))
+			_exit(1);
+		free(threads);
+		goroutines_fini(&goroutines);
+	}
+	_exit(0);
+}
+
+static void go_end_text(char *text, size_t bytes)
+{
+	text[bytes - 1] = '\0';
+}
+
+static void go_check_frame(struct go_frame *frame)
+{
+	go_end_text(frame->function, sizeof(frame->function));
+	go_end_text(frame->file, sizeof(frame->file));
+}
+
+/* It may be anything. False when it is none. */
+static bool go_check_group(struct go_group *group, uint64_t ids)
+{
+	if (group->first > ids || group->count > ids - group->first || !group->count ||
+	    group->state > GO_OTHER || group->frames > GO_FRAMES_MAX ||
+	    (group->frames ? group->place >= group->frames : group->place != 0))
+		return false;
+	go_end_text(group->reason, sizeof(group->reason));
+	go_end_text(group->object, sizeof(group->object));
+	for (uint32_t i = 0; i < group->frames; i++)
+		go_check_frame(&group->stack[i]);
+	go_check_frame(&group->created);
+	return true;
+}
+
+static void go_add_process(struct goroutines *goroutines, const struct go_process *process)
+{
+	goroutines->processes = vec_room(goroutines->processes, goroutines->process_count,
+					 &goroutines->process_cap, sizeof(*process));
+	goroutines->processes[goroutines->process_count++] = *process;
+}
+
+/* Groups and numbers of one process go behind those that are there. */
+static bool go_add_piece(struct goroutines *goroutines, struct go_process *process,
+			 const uint8_t *bytes, uint64_t ids)
+{
+	uint32_t group_base = (uint32_t)goroutines->group_count;
+	uint32_t id_base = (uint32_t)goroutines->id_count;
+
+	for (uint32_t i = 0; i < process->groups; i++) {
+		struct go_group *group;
+
+		goroutines->groups = vec_room(goroutines->groups, goroutines->group_count,
+					      &goroutines->group_cap, sizeof(*group));
+		group = &goroutines->groups[goroutines->group_count];
+		memcpy(group, bytes, sizeof(*group));
+		bytes += sizeof(*group);
+		if (!go_check_group(group, ids))
+			return false;
+		group->first += id_base;
+		goroutines->group_count++;
+	}
+	goroutines->ids =
+		xrealloc(goroutines->ids, goroutines->id_count + ids + 1, sizeof(int64_t));
+	goroutines->id_cap = goroutines->id_count + ids + 1;
+	memcpy(goroutines->ids + goroutines->id_count, bytes, ids * sizeof(int64_t));
+	goroutines->id_count += ids;
+	process->first = group_base;
+	go_end_text(process->open, sizeof(process->open));
+	go_end_text(process->missing, sizeof(process->missing));
+	go_add_process(goroutines, process);
+	return true;
+}
+
+static void go_parse(const uint8_t *bytes, size_t count, struct goroutines *goroutines)
+{
+	struct go_process process;
+	uint64_t ids;
+
+	while (count >= sizeof(ids) + sizeof(process)) {
+		size_t need;
+
+		memcpy(&ids, bytes, sizeof(ids));
+		memcpy(&process, bytes + sizeof(ids), sizeof(process));
+		bytes += sizeof(ids) + sizeof(process);
+		count -= sizeof(ids) + sizeof(process);
+		if (ids > ANSWER_MAX || process.groups > ANSWER_MAX)
+			return;
+		need = process.groups * sizeof(struct go_group) + ids * sizeof(int64_t);
+		if (need > count || !go_add_piece(goroutines, &process, bytes, ids))
+			return;
+		bytes += need;
+		count -= need;
+	}
+}
+
+/* ------------------------------------------------------------------ all together */
+
+static bool go_is_told(const struct goroutines *goroutines, int32_t tgid)
+{
+	for (size_t i = 0; i < goroutines->process_count; i++) {
+		if (goroutines->processes[i].tgid == tgid)
+			return true;
+	}
+	return false;
+}
+
+/* Of those that nothing is known of, why. */
+static void go_add_missing(struct goroutines *goroutines, const struct go_program *programs,
+			   size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct go_process process = { .tgid = programs[i].tgid,
+					      .first = (uint32_t)goroutines->group_count };
+
+		if (go_is_told(goroutines, process.tgid))
+			continue;
+		snprintf(process.missing, sizeof(process.missing), "%s",
+			 programs[i].why[0] ? programs[i].why
+					    : "reading its memory failed or took too long");
+		go_add_process(goroutines, &process);
+	}
+}
+
+/* What the first child found: an array, for the caller to free. It may have come to no end. */
+static struct go_program *go_programs(const struct stuck *stuck, int wait_ms, size_t *out_count,
+				      int *out_rc)
+{
+	AUTO_CLOSE int fd = memfd_create("holdup-go", MFD_CLOEXEC);
+	AUTO_FREE struct go_files *files = xcalloc(1, sizeof(*files));
+	struct go_program *programs;
+	struct err ignored = { 0 };
+	size_t bytes;
+	pid_t child;
+
+	*out_count = 0;
+	*out_rc = 0;
+	go_find_files(stuck, files);
+	child = fd < 0 || !files->tgid_count ? -1 : fork();
+	if (child < 0)
+		return NULL;
+	if (child == 0)
+		go_read_files(files, fd);
+	*out_rc = name_child_await(child, wait_ms, &ignored);
+	programs = go_answer(fd, &bytes);
+	*out_count = bytes / sizeof(*programs);
+	for (size_t i = 0; i < *out_count; i++)
+		go_end_text(programs[i].why, TEXT_MAX);
+	return programs;
+}
+
+ORDER_FUNCTION(by_tgid, struct go_process, ORDER_UP(tgid));
+
+int go_take(const struct stuck *stuck, int wait_ms, struct goroutines *goroutines, struct err *err)
+{
+	size_t count, bytes;
+	int rc;
+	AUTO_FREE struct go_program *programs = go_programs(stuck, wait_ms, &count, &rc);
+	AUTO_CLOSE int fd = count ? memfd_create("holdup-go", MFD_CLOEXEC) : -1;
+	AUTO_FREE uint8_t *answer = NULL;
+	struct err ignored = { 0 };
+	pid_t child = fd < 0 ? -1 : fork();
+
+	if (!count)
+		return rc < 0 ? err_set(err, rc, "looking for Go programs failed or took too long")
+			      : 0;
+	if (child == 0)
+		go_read_memory(stuck, programs, count, fd);
+	if (child > 0)
+		(void)name_child_await(child, wait_ms, &ignored); /* who is missing, is told */
+	answer = child > 0 ? go_answer(fd, &bytes) : NULL;
+	if (answer)
+		go_parse(answer, bytes, goroutines);
+	go_add_missing(goroutines, programs, count);
+	qsort(goroutines->processes, goroutines->process_count, sizeof(*goroutines->processes),
+	      by_tgid);
+	return count < PROGRAMS_MAX
+		       ? 0
+		       : err_set(err, -E2BIG, "only %u Go programs are inspected", PROGRAMS_MAX);
+}

@@ -1,0 +1,19 @@
+/* stuck_go.h - what goroutines wait for now, as text and as JSON. */
+#ifndef REPORT_STUCK_GO_H
+#define REPORT_STUCK_GO_H
+
+#include <stdio.h>
+
+struct json;
+struct report_stuck;
+
+/* Of processes whose goroutines wait for each other alone. */
+void report_stuck_go_deadlocks(FILE *out, const struct report_stuck *report);
+
+/* Of the other ones. */
+void report_stuck_go_rest(FILE *out, const struct report_stuck *report);
+
+/* The key "goroutines". */
+void report_stuck_go_json(struct json *json, const struct report_stuck *report);
+
+#endif
