@@ -17,6 +17,7 @@ import kernel  # noqa: E402
 
 PERCENT = 4  # of all CPUs' time: what this load costs with all events is several times that
 SECONDS = 4
+TRIES = 6 # of what other load on the machine can upset
 CALLS = """
 import os, time
 zero = os.open("/dev/zero", 0)
@@ -159,10 +160,10 @@ def check_burst(tap, info, begin_ns):
     first = next((step for step in info["steps"] if step["since_ns"] > begin_ns and step["step"]), None)
     after_ms = (first["since_ns"] - begin_ns) / kernel.MS if first else None
     kernel.note("burst: step %s after %s ms, at %s ppm" % (first and first["step"], after_ms, first and first["cost_ppm"]))
-    if first and first["cost_ppm"] < 12 * 1000:
-        tap.skipped("burst: two steps at once", "the machine is too busy for its events to cost eight times the budget")
-        return
-    tap.ok(first and first["step"] >= 2 and after_ms < 1000, "burst: two steps at once", info["steps"], begin_ns)
+    # On a busy machine its events may not cost eight times the budget.
+    steps = 2 if first and first["cost_ppm"] >= 12 * 1000 else 1
+    tap.ok(first and first["step"] >= steps and after_ms < 1000, "burst: two steps at once where it costs that much",
+           info["steps"], begin_ns)
 
 
 # Two processes that wake each other until a time; it prints how often.
@@ -269,27 +270,50 @@ def ping(seconds):
     return kernel.subprocess.Popen([sys.executable, "-c", PING % seconds], stdout=kernel.subprocess.PIPE, text=True)
 
 
-def check_no_programs(tap, pid):
-    """While nothing is recorded, no program runs at each switch."""
+def runs_at_rest(pid):
+    """Runs of programs and pairs of switches meanwhile, at the last step; None = that step did not last."""
     with ping(8) as load_of_switches:
-        if flight.await_that(lambda: flight.status()["step"] == 3 or load_of_switches.poll() is not None) is None:
-            tap.ok(False, "programs: all steps are gone down", flight.status())
+        down = flight.await_that(lambda: flight.status()["step"] == 3 or load_of_switches.poll() is not None)
         load_of_switches.kill()
     steps = flight.status()["steps"]
     with counting(), ping(0.4) as probe:
         before = runs_of(pid)
         count = int(probe.stdout.read())
         ran, after = runs_of(pid) - before, flight.status()
-    if after["step"] == 3 and after["steps"] == steps: # it may have gone up and down again
-        tap.ok(ran < count, "programs: off at the last step", "%d runs in %d pairs of switches" % (ran, count))
-    else:
-        tap.skipped("programs: off at the last step", "the recorder has gone up meanwhile")
+    # It may have gone up and down again.
+    return (ran, count) if down and after["step"] == 3 and after["steps"] == steps else None
+
+
+def check_no_programs(tap, pid):
+    """While nothing is recorded, no program runs at each switch."""
+    for _ in range(TRIES):
+        found = runs_at_rest(pid)
+        if found:
+            tap.ok(found[0] < found[1], "programs: off at the last step", "%d runs in %d pairs of switches" % found)
+            return
+    tap.ok(False, "programs: all steps are gone down, and stay so for a while", flight.status())
+
+
+def functions_at_full():
+    """The functions in which four threads wait, told while all is recorded; None = that did not last."""
+    if flight.await_that(lambda: flight.status()["step"] == 0) is None:
+        return None
+    steps = flight.status()["steps"]
+    ledgers = [flight.Ledger("budget.fifo") for _ in range(4)] # on a busy machine some stacks are not taken
+    time.sleep(0.2)
+    for ledger in ledgers:
+        ledger.wait()
+    after = flight.status()
+    trace = kernel.holdup("flight", "snapshot", "again").stdout.strip()
+    functions = set().union(*(flight.waits_of(trace, ledger.pid)[1] for ledger in ledgers))
+    for ledger in ledgers:
+        ledger.end()
+    return functions if (after["step"], after["steps"]) == (0, steps) or len(functions) == 2 else None
 
 
 def check_rest(tap):
     """The flight recorder's own programs go off with the events, and on again."""
-    fifo = os.path.join(os.getcwd(), "budget.fifo")
-    os.mkfifo(fifo)
+    os.mkfifo(os.path.join(os.getcwd(), "budget.fifo"))
     started = kernel.holdup("flight", "start", "--dir", os.getcwd(), "--memory", "64M", "--budget", "1.5")
     if not tap.ok(started.returncode == 0, "programs: begun", started.stderr):
         return
@@ -299,21 +323,11 @@ def check_rest(tap):
             tap.skipped("programs: off at the last step", "there is no BPF program")
             return
         check_no_programs(tap, status["pid"])
-        up = flight.await_that(lambda: flight.status()["step"] == 0)
-        tap.ok(up is not None, "programs: all is recorded again", flight.status())
-        ledgers = [flight.Ledger(fifo) for _ in range(4)] # on a busy machine some stacks are not taken
-        time.sleep(0.2)
-        for ledger in ledgers:
-            ledger.wait()
-        step = flight.status()["step"]
-        trace = kernel.holdup("flight", "snapshot", "again").stdout.strip()
-        functions = set().union(*(flight.waits_of(trace, ledger.pid)[1] for ledger in ledgers))
-        for ledger in ledgers:
-            ledger.end()
-        if step == 0 or len(functions) == 2:
-            tap.ok(len(functions) == 2, "programs: and in which code threads wait", functions, flight.status())
-        else:
-            tap.skipped("programs: and in which code threads wait", "the recorder has gone down meanwhile")
+        functions = None
+        for _ in range(TRIES):
+            functions = functions or functions_at_full()
+        tap.ok(functions and len(functions) == 2, "programs: all is recorded again, and in which code threads wait",
+               functions, flight.status())
     finally:
         kernel.holdup("flight", "stop")
 
