@@ -53,7 +53,8 @@ static const char *const how_words[STUCK_HOWS] = {
 	[STUCK_HOW_SEMAPHORE] = "used the semaphore last",
 	[STUCK_HOW_RECEIVED_LAST] = "received from the queue last",
 	[STUCK_HOW_SENT_LAST] = "sent to the queue last",
-	[STUCK_HOW_SHARES_MEMORY] = "is the only other process with that memory",
+	[STUCK_HOW_SHARES_MEMORY] =
+		"is the only other process with that memory, of its parent, children and siblings",
 	[STUCK_HOW_FILE_LOCK] = "holds the lock of the file",
 	[STUCK_HOW_A_FILE_LOCK] = "holds a lock of the file",
 	[STUCK_HOW_TOOK_FILE_LOCK] = "took the lock of the file",

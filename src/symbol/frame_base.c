@@ -36,16 +36,25 @@ uint64_t frame_base_registers(Dwfl_Module *module, uint64_t pc)
 
 #define CODE_MAX   256 /* bytes of a function's beginning */
 #define ROWS_MAX   32  /* of the table, from the call back to where the frame pointer was set up */
+#define ENTRY_ROWS 4   /* and from there to the function's beginning */
 #define CALL_MIN   2   /* bytes of an instruction that calls */
 #define CALL_MAX   7
-#define FRAME_BASE 6 /* the number of %rbp in DWARF */
+#define NEAR	   5	/* one with a distance: that is of 4 bytes, and counts from behind it */
+#define TAIL_MAX   4096 /* of a function that may jump to the one that waits */
+/* Numbers in DWARF, of %rbp and %rsp. */
+#define FRAME_BASE	   6
+#define STACK_POINTER_BASE 7
 #define SAVED \
 	16 /* it lies so far under where the frame begins: with its old value, and the return address */
 
 /* ------------------------------------------------------------------ the table */
 
-/* Does the table go by the frame pointer here, as usual? *out_start is where it began to say so in these words. */
-static bool base_row(Dwarf_CFI *cfi, uint64_t address, uint64_t *out_start)
+/*
+ * Does the table find where the frame begins at so many bytes from the register here? *out_start is where it began
+ * to say so in these words.
+ */
+static bool goes_by(Dwarf_CFI *cfi, uint64_t address, unsigned int number, unsigned int bytes,
+		    uint64_t *out_start)
 {
 	Dwarf_Frame *row = NULL;
 	Dwarf_Addr start = 0, end = 0;
@@ -57,9 +66,10 @@ static bool base_row(Dwarf_CFI *cfi, uint64_t address, uint64_t *out_start)
 		return false;
 	if (dwarf_frame_info(row, &start, &end, &is_signal) >= 0 && !is_signal &&
 	    dwarf_frame_cfa(row, &ops, &count) == 0)
-		goes = count == 1 && ((ops[0].atom == DW_OP_bregx && ops[0].number == FRAME_BASE &&
-				       ops[0].number2 == SAVED) ||
-				      (ops[0].atom == DW_OP_breg6 && ops[0].number == SAVED));
+		goes = count == 1 &&
+		       ((ops[0].atom == DW_OP_bregx && ops[0].number == number &&
+			 ops[0].number2 == bytes) ||
+			(ops[0].atom == DW_OP_breg0 + number && ops[0].number == bytes));
 	free(row);
 	*out_start = start;
 	return goes && start <= address;
@@ -71,7 +81,7 @@ static bool base_begin(Dwarf_CFI *cfi, uint64_t address, uint64_t *out_begin)
 	uint64_t start;
 	bool found = false;
 
-	for (int i = 0; i < ROWS_MAX && base_row(cfi, address, &start); i++) {
+	for (int i = 0; i < ROWS_MAX && goes_by(cfi, address, FRAME_BASE, SAVED, &start); i++) {
 		found = true;
 		*out_begin = start;
 		if (!start)
@@ -79,6 +89,20 @@ static bool base_begin(Dwarf_CFI *cfi, uint64_t address, uint64_t *out_begin)
 		address = start - 1;
 	}
 	return found;
+}
+
+/* Where the function is entered that has set it up: there the return address is all that lies on the stack. */
+static bool entry_before(Dwarf_CFI *cfi, uint64_t begin, uint64_t *out_entry)
+{
+	uint64_t start;
+
+	for (int i = 0; i < ENTRY_ROWS && begin; i++, begin = start) {
+		if (goes_by(cfi, begin - 1, STACK_POINTER_BASE, sizeof(uint64_t), out_entry))
+			return true;
+		if (!goes_by(cfi, begin - 1, STACK_POINTER_BASE, SAVED, &start))
+			return false;
+	}
+	return false;
 }
 
 /* Of the file, as ELF counts. Returns how many are there. */
@@ -278,7 +302,7 @@ bool frame_base_bytes(const uint8_t *code, size_t code_bytes, uint64_t *out_byte
 	return room < INT32_MAX && room % 8 == 0;
 }
 
-bool frame_base_find(Dwfl_Module *module, uint64_t pc, uint64_t *out_bytes)
+bool frame_base_find(Dwfl_Module *module, uint64_t pc, uint64_t *out_bytes, uint64_t *out_entry)
 {
 	GElf_Addr bias = 0, elf_bias = 0;
 	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
@@ -287,33 +311,91 @@ bool frame_base_find(Dwfl_Module *module, uint64_t pc, uint64_t *out_bytes)
 	uint64_t begin;
 	size_t bytes;
 
-	if (!cfi || !elf || !base_begin(cfi, pc - bias, &begin) || pc - bias < begin)
+	if (!cfi || !elf || !base_begin(cfi, pc - bias, &begin) || pc - bias < begin ||
+	    !entry_before(cfi, begin, out_entry))
 		return false;
 	begin += bias;
+	*out_entry += bias;
 	bytes = pc - begin < sizeof(code) ? pc - begin : sizeof(code);
 	return code_at(elf, begin - elf_bias, code, bytes) == bytes &&
 	       frame_base_bytes(code, bytes, out_bytes);
 }
 
-/* "call" with a distance; or by a register or memory, of any length. */
-bool frame_base_is_call(Dwfl_Module *module, uint64_t address)
+/* By a register or memory, of any length. */
+static bool is_call_by_value(const uint8_t *behind)
 {
-	GElf_Addr bias = 0;
-	Elf *elf = module ? dwfl_module_getelf(module, &bias) : NULL;
-	uint8_t code[CALL_MAX];
-
-	if (!elf || code_at(elf, address - bias - CALL_MAX, code, CALL_MAX) != CALL_MAX)
-		return false;
-	if (code[CALL_MAX - 5] == 0xe8)
-		return true;
 	for (size_t bytes = CALL_MIN; bytes <= CALL_MAX; bytes++) {
-		const uint8_t *call = code + CALL_MAX - bytes;
+		const uint8_t *call = behind - bytes;
 
 		if (call[0] == 0xff && (call[1] >> 3 & 7) == 2 &&
 		    modrm_bytes(call + 1, bytes - 1) == bytes - 1)
 			return true;
 	}
 	return false;
+}
+
+/* Where an instruction of NEAR bytes leads that lies at 'address'. */
+static uint64_t near_target(const uint8_t *code, uint64_t address)
+{
+	int32_t distance;
+
+	memcpy(&distance, code + NEAR - sizeof(distance), sizeof(distance));
+	return address + NEAR + (uint64_t)(int64_t)distance;
+}
+
+/* endbr64, and "jmp" with a distance or by memory. */
+static bool is_jump(const uint8_t *code, size_t bytes)
+{
+	static const uint8_t landing[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+	if (bytes > sizeof(landing) && memcmp(code, landing, sizeof(landing)) == 0) {
+		code += sizeof(landing);
+		bytes -= sizeof(landing);
+	}
+	if (bytes && *code == 0xf2) {
+		code++;
+		bytes--;
+	}
+	return bytes >= NEAR && (code[0] == 0xe9 || (code[0] == 0xff && (code[1] >> 3 & 7) == 4));
+}
+
+/* Of any byte, as if an instruction began there: few others look like a jump to that place. */
+static bool has_jump(const uint8_t *code, size_t bytes, uint64_t address, uint64_t entry)
+{
+	for (size_t at = 0; at + NEAR <= bytes; at++) {
+		uint64_t to = address + at + 2 + (uint64_t)(int64_t)(int8_t)code[at + 1];
+
+		if ((code[at] == 0xe9 && near_target(code + at, address + at) == entry) ||
+		    (code[at] == 0xeb && to == entry))
+			return true;
+	}
+	return false;
+}
+
+static bool leads_to(Elf *elf, uint64_t target, uint64_t entry)
+{
+	AUTO_FREE uint8_t *code = NULL;
+	size_t bytes;
+
+	if (target == entry)
+		return true;
+	code = xmalloc(TAIL_MAX);
+	bytes = code_at(elf, target, code, TAIL_MAX);
+	return is_jump(code, bytes) || has_jump(code, bytes, target, entry);
+}
+
+bool frame_base_is_call(Dwfl_Module *module, uint64_t back, uint64_t entry)
+{
+	GElf_Addr bias = 0;
+	Elf *elf = module ? dwfl_module_getelf(module, &bias) : NULL;
+	uint8_t code[CALL_MAX];
+	const uint8_t *near = code + CALL_MAX - NEAR;
+
+	if (!elf || code_at(elf, back - bias - CALL_MAX, code, CALL_MAX) != CALL_MAX)
+		return false;
+	return is_call_by_value(code + CALL_MAX) ||
+	       (*near == 0xe8 &&
+		leads_to(elf, near_target(near, back - bias - NEAR), entry - bias));
 }
 
 #else
@@ -326,18 +408,20 @@ bool frame_base_bytes(const uint8_t *code, size_t code_bytes, uint64_t *out_byte
 	return false;
 }
 
-bool frame_base_find(Dwfl_Module *module, uint64_t pc, uint64_t *out_bytes)
+bool frame_base_find(Dwfl_Module *module, uint64_t pc, uint64_t *out_bytes, uint64_t *out_entry)
 {
 	(void)module;
 	(void)pc;
 	(void)out_bytes;
+	(void)out_entry;
 	return false;
 }
 
-bool frame_base_is_call(Dwfl_Module *module, uint64_t address)
+bool frame_base_is_call(Dwfl_Module *module, uint64_t back, uint64_t entry)
 {
 	(void)module;
-	(void)address;
+	(void)back;
+	(void)entry;
 	return false;
 }
 

@@ -638,17 +638,17 @@ static void unwind_walk_up(struct unwinder *unwinder, const char **out_end)
 static bool unwind_find_base(struct unwinder *unwinder, uint64_t *out_base)
 {
 	const struct unwind_frame *frame = &unwinder->frames[unwinder->frame_count - 1];
-	uint64_t bytes, back, map;
+	uint64_t bytes, entry, back, map;
 
 	if (unwinder->is_32 || !frame->sp ||
 	    !frame_base_find(dwfl_addrmodule(unwinder->dwfl, frame->pc - frame->is_call),
-			     frame->pc - frame->is_call, &bytes) ||
+			     frame->pc - frame->is_call, &bytes, &entry) ||
 	    !unwind_word(unwinder, frame->sp + bytes, 1, &back))
 		return false;
 	*out_base = frame->sp + bytes;
 	map = unwind_map_of(unwinder, back - 1);
 	return map != UNWIND_NO_MAP && unwinder->images[map].is_known &&
-	       frame_base_is_call(dwfl_addrmodule(unwinder->dwfl, back - 1), back);
+	       frame_base_is_call(dwfl_addrmodule(unwinder->dwfl, back - 1), back, entry);
 }
 
 static void unwind_walk_known(struct unwinder *unwinder, const char **out_end)

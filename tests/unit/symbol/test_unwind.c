@@ -251,7 +251,7 @@ static void the_frame_pointer_is_found_by_the_code(void **unused)
 	struct unwinder *unwinder = unwinder_new(taken.maps, taken.map_count);
 	struct unwind_start start = start_of(taken.bytes);
 	struct unwind_frame whole[UNWIND_FRAMES_MAX], frames[UNWIND_FRAMES_MAX];
-	uint64_t regs[64] = { 0 }, above;
+	uint64_t regs[64] = { 0 }, above, slot, back;
 	const char *end;
 	size_t count = unwinder_walk(unwinder, &start, whole, UNWIND_FRAMES_MAX, &end);
 
@@ -269,6 +269,14 @@ static void the_frame_pointer_is_found_by_the_code(void **unused)
 			 count - 2);
 	assert_null(end);
 	assert_memory_equal(frames + 1, whole + 3, (count - 3) * sizeof(*frames));
+	/* Nor is there one where that call leads to another function, as one that is over may have left. */
+	slot = whole[3].sp - taken.sp - sizeof(back);
+	memcpy(&back, taken.stack + slot, sizeof(back));
+	assert_int_equal(back, whole[3].pc);
+	memcpy(taken.stack + slot, &whole[2].pc, sizeof(back));
+	assert_int_equal(unwinder_walk(unwinder, &start, frames, UNWIND_FRAMES_MAX, &end), 1);
+	assert_non_null(end);
+	memcpy(taken.stack + slot, &back, sizeof(back));
 	/* Where no call leads back to, there is no frame. */
 	for (size_t at = above; at < taken.bytes && at < above + 256; at += 8)
 		taken.stack[at] ^= 1;
