@@ -47,11 +47,6 @@
 #define RATE_NS	   UINT64_C(1000000000) /* a rate is of at least so long */
 #define RENEW_NS   UINT64_C(1000000000) /* at most so often names are told anew */
 
-/* One CPU's ring by the kernel's count. */
-struct ring_stats {
-	uint64_t entries, overrun, bytes, oldest_raw, read;
-};
-
 /* ---------------------------------------------------------------- the clock */
 
 static void add_sync(struct flight *flight, const struct sync_point *point)
@@ -120,8 +115,8 @@ static uint64_t stats_number(const char *stats, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-/* False: the CPU is not there any more. A clock in ns is shown in seconds, with microseconds. */
-static bool stats_read(const struct flight *flight, long cpu, struct ring_stats *out)
+/* A clock in ns is shown in seconds, with microseconds. */
+static struct ring_stats read_ring(const struct flight *flight, long cpu)
 {
 	AUTO_FREE char *path = xasprintf("per_cpu/cpu%ld/stats", cpu);
 	AUTO_FREE char *text = ftrace_read(flight->session.instance.dir_fd, path, NULL);
@@ -129,31 +124,39 @@ static bool stats_read(const struct flight *flight, long cpu, struct ring_stats 
 	unsigned long long whole = 0, micro = 0;
 	int parts;
 
-	if (!oldest)
-		return false;
+	if (!oldest) /* the CPU is not there any more */
+		return (struct ring_stats){ 0 };
 	parts = sscanf(oldest, "oldest event ts: %llu.%6llu", &whole, &micro);
-	*out = (struct ring_stats){
+	return (struct ring_stats){
 		.entries = stats_number(text, "entries: "),
 		.overrun = stats_number(text, "\noverrun: "),
 		.bytes = stats_number(text, "\nbytes: "),
 		.read = stats_number(text, "\nread events: "),
 		.oldest_raw = parts == 2 ? whole * 1000000000 + micro * 1000 : whole,
+		.is_there = true,
 	};
-	return true;
+}
+
+static void read_rings(struct flight *flight)
+{
+	for (long cpu = 0; cpu < flight->cpus; cpu++)
+		flight->rings[cpu] = read_ring(flight, cpu);
 }
 
 /* Until now, of all CPUs. Each one's are counted for what they cost. */
 static uint64_t count_events(struct flight *flight)
 {
 	uint64_t events = flight->events_before;
-	struct ring_stats stats;
 
-	for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
-		if (!stats_read(flight, cpu, &stats))
+	read_rings(flight);
+	for (long cpu = 0; cpu < flight->cpus; cpu++) {
+		const struct ring_stats *stats = &flight->rings[cpu];
+
+		if (!stats->is_there)
 			continue;
-		events += stats.entries + stats.overrun;
+		events += stats->entries + stats->overrun;
 		ladder_count(&flight->session, (uint32_t)cpu,
-			     stats.entries + stats.overrun + stats.read);
+			     stats->entries + stats->overrun + stats->read);
 	}
 	return events;
 }
@@ -177,25 +180,26 @@ struct rings_now {
 	uint64_t held_ns, lasts_ns, entries, bytes, events, cpus;
 };
 
+/* As they were read last. */
 static struct rings_now look_at_rings(const struct flight *flight, uint64_t now_ns)
 {
 	struct rings_now now = { .held_ns = now_ns - flight->on_ns,
 				 .lasts_ns = UINT64_MAX,
 				 .events = flight->events_before };
 
-	for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
-		struct ring_stats stats;
+	for (long cpu = 0; cpu < flight->cpus; cpu++) {
+		const struct ring_stats *stats = &flight->rings[cpu];
 		uint64_t oldest_ns, lasts;
 
-		if (!stats_read(flight, cpu, &stats))
+		if (!stats->is_there)
 			continue;
 		now.cpus++;
-		now.entries += stats.entries;
-		now.bytes += stats.bytes;
-		now.events += stats.entries + stats.overrun;
-		lasts = lasts_ns(flight, &stats, now_ns);
+		now.entries += stats->entries;
+		now.bytes += stats->bytes;
+		now.events += stats->entries + stats->overrun;
+		lasts = lasts_ns(flight, stats, now_ns);
 		now.lasts_ns = lasts < now.lasts_ns ? lasts : now.lasts_ns;
-		oldest_ns = stats.overrun ? to_mono(flight, stats.oldest_raw) : flight->on_ns;
+		oldest_ns = stats->overrun ? to_mono(flight, stats->oldest_raw) : flight->on_ns;
 		if (oldest_ns <= now_ns && now_ns - oldest_ns < now.held_ns)
 			now.held_ns = now_ns - oldest_ns;
 	}
@@ -262,7 +266,13 @@ void flight_tick(struct flight *flight)
 
 void flight_note_beside(struct flight *flight, uint64_t cpu_ns)
 {
-	meter_note_beside(&flight->session.meter, cpu_ns + keeper_cpu_ns(flight->user.pid));
+	uint64_t now_ns = clock_now_ns();
+
+	if (now_ns - flight->keeper_at_ns >= RATE_NS) {
+		flight->keeper_ns = keeper_cpu_ns(flight->user.pid);
+		flight->keeper_at_ns = now_ns;
+	}
+	meter_note_beside(&flight->session.meter, cpu_ns + flight->keeper_ns);
 }
 
 /* What is held in memory of our own counts as that; stacks are in a file that only we have. */
@@ -283,15 +293,17 @@ void flight_held(struct flight *flight, struct flight_held *out_held)
 	uint64_t now_ns = clock_now_ns(), gone_ns = names_gone_ns(flight->session.names);
 	uint64_t beside_now =
 		names_bytes(flight->session.names) + wait_stacks_bytes(flight->stacks);
-	const struct rings_now rings = look_at_rings(flight, now_ns);
 	struct manifest told = { 0 };
 	struct flight_held held = { .since_ns = flight->on_ns,
-				    .held_ns = rings.held_ns,
-				    .lasts_ns = rings.lasts_ns,
-				    .bytes = rings.bytes,
-				    .events = rings.events,
 				    .events_per_s = flight->events_per_s };
+	struct rings_now rings;
 
+	read_rings(flight);
+	rings = look_at_rings(flight, now_ns);
+	held.held_ns = rings.held_ns;
+	held.lasts_ns = rings.lasts_ns;
+	held.bytes = rings.bytes;
+	held.events = rings.events;
 	if (gone_ns && now_ns - gone_ns < held.held_ns)
 		held.held_ns = now_ns - gone_ns;
 	tell_memory(flight, &held);
@@ -410,12 +422,10 @@ static void note_overwritten(struct flight *flight, const struct flight_taken *t
 /* Who was killed in a snapshot had read events that nobody has now: they are as gone as overwritten ones. */
 static uint64_t *read_before(const struct flight *flight)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	uint64_t *read = xcalloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*read));
-	struct ring_stats stats;
+	uint64_t *read = xcalloc((size_t)flight->cpus, sizeof(*read));
 
-	for (long cpu = 0; cpu < cpus && flight->is_old; cpu++)
-		read[cpu] = stats_read(flight, cpu, &stats) ? stats.read : 0;
+	for (long cpu = 0; cpu < flight->cpus && flight->is_old; cpu++)
+		read[cpu] = read_ring(flight, cpu).read;
 	return read;
 }
 
@@ -441,7 +451,7 @@ static int copy_rings(struct flight *flight, struct flight_taken *taken, struct 
 	session_sync(session);
 	for (size_t i = 0; i < session->manifest->cpu_count; i++) {
 		struct manifest_cpu *cpu = &session->manifest->cpus[i];
-		uint64_t before = cpu->cpu < sysconf(_SC_NPROCESSORS_CONF) ? gone[cpu->cpu] : 0;
+		uint64_t before = cpu->cpu < flight->cpus ? gone[cpu->cpu] : 0;
 
 		cpu->events -= before < cpu->events ? before : cpu->events;
 		cpu->lost += before;
@@ -756,6 +766,7 @@ static void flight_free(struct flight *flight)
 	session_fini(&flight->session);
 	map_fini(&flight->early);
 	free(flight->events);
+	free(flight->rings);
 	free(flight);
 }
 

@@ -28,6 +28,12 @@ struct wait_stacks;
 #define HELPERS_MOST  64
 #define SYNC_FIRST_NS UINT64_C(1000000000)
 
+/* One CPU's ring by the kernel's count. */
+struct ring_stats {
+	uint64_t entries, overrun, bytes, oldest_raw, read;
+	bool is_there;
+};
+
 struct flight {
 	struct record_opts opts; /* what the session looks at */
 	struct session session;
@@ -44,6 +50,9 @@ struct flight {
 	/* Children that worked for it; of more, the last ones are known. */
 	int32_t helpers[HELPERS_MOST];
 	size_t helper_count; /* of all */
+	struct ring_stats
+		*rings; /* owned; as they were read last, of every CPU that there can be */
+	long cpus;
 	/* Counts of all CPUs. */
 	uint64_t events_before;		/* in snapshots */
 	uint64_t rate_at_ns, rate_from; /* events since the start, then */
@@ -60,6 +69,7 @@ struct flight {
 	struct waiting_snapshot looking; /* while a snapshot is taken */
 	/* What programs keep of their own events. */
 	struct flight_user user;
+	uint64_t keeper_ns, keeper_at_ns; /* CPU time of who reads them, as it was then */
 	struct bpf_count count;
 	int user_dir_fd; /* while a snapshot is taken; -1 = there is none */
 	uint64_t user_bytes;

@@ -41,6 +41,8 @@ struct flight *flight_new(const struct flight_opts *opts, const char *events)
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	uint64_t memory_bytes = opts->memory_bytes > MEMORY_MIN ? opts->memory_bytes : MEMORY_MIN;
 
+	flight->cpus = cpus > 0 ? cpus : 1;
+	flight->rings = xcalloc((size_t)flight->cpus, sizeof(*flight->rings));
 	flight->session = SESSION_NONE;
 	flight->looking = WAITING_SNAPSHOT_NONE;
 	flight->user = FLIGHT_USER_NONE;
@@ -51,8 +53,7 @@ struct flight *flight_new(const struct flight_opts *opts, const char *events)
 	flight->events = xstrdup(events);
 	flight->opts.events = flight->events;
 	flight->beside_bytes = memory_bytes / 100 * beside_percent(events);
-	flight->opts.buffer_bytes =
-		(memory_bytes - flight->beside_bytes) / (uint64_t)(cpus > 0 ? cpus : 1);
+	flight->opts.buffer_bytes = (memory_bytes - flight->beside_bytes) / (uint64_t)flight->cpus;
 	flight->opts.as_root = true;
 	flight->opts.budget_ppm = opts->budget_ppm;
 	flight->run_fd = opts->run_fd;
@@ -207,7 +208,6 @@ int flight_fit_memory(struct flight *flight, uint64_t most_bytes, struct err *er
 {
 	struct manifest *manifest = flight->session.manifest;
 	struct flight_memory *memory = &flight->memory;
-	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	uint64_t ring_bytes, least_bytes;
 
 	*memory = (struct flight_memory){
@@ -215,7 +215,7 @@ int flight_fit_memory(struct flight *flight, uint64_t most_bytes, struct err *er
 		.own_bytes = flight_memory_own(),
 		.bpf_bytes = bpf_parts_memory(),
 		.page_bytes = manifest->page_bytes,
-		.cpus = cpus > 0 ? (uint64_t)cpus : 1,
+		.cpus = (uint64_t)flight->cpus,
 	};
 	memory->kept_bytes = kept_most(flight);
 	ring_bytes = flight_memory_ring(memory, manifest->buffer_bytes, &least_bytes);

@@ -17,6 +17,7 @@ import kernel  # noqa: E402
 
 PERCENT = 4  # of all CPUs' time: what this load costs with all events is several times that
 SECONDS = 4
+BURST_BUDGET_PPM = 8000
 TRIES = 6 # of what other load on the machine can upset
 CALLS = """
 import os, time
@@ -26,6 +27,22 @@ while time.monotonic() < end:
     for i in range(1000):
         os.read(zero, 64)
 """
+
+
+@contextlib.contextmanager
+def quiet():
+    """Nobody but us has events: what else runs on the machine hardly gets a CPU."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, -15)
+    busy = [kernel.subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+        os.setpriority(os.PRIO_PROCESS, 0, before)
 
 
 def load(seconds):
@@ -133,12 +150,13 @@ def check_refusal(tap):
 def check_flight(tap):
     """The flight recorder tells its cost and step, and a snapshot has the steps that lie in it."""
     begun = time.monotonic()
-    started = kernel.holdup("flight", "start", "--dir", os.getcwd(), "--memory", "24M", "--budget", "0.1",
-                            "-e", "full")
+    started = kernel.holdup("flight", "start", "--dir", os.getcwd(), "--memory", "24M", "-e", "full",
+                            "--budget", "%g" % (BURST_BUDGET_PPM / 1e4))
     if not tap.ok(started.returncode == 0, "the flight recorder takes a budget", started.stderr):
         return
     try:
-        flight.await_that(lambda: flight.status()["step"] == 0 and time.monotonic() > begun + 1)
+        with quiet():
+            flight.await_that(lambda: time.monotonic() > begun + 2 and flight.status()["step"] == 0, 0.5)
         begin_ns = time.monotonic_ns()
         copy = ["timeout", "1.5", "dd", "if=/dev/zero", "of=/dev/null", "bs=1", "status=none"] # calls, and little else
         for process in [kernel.subprocess.Popen(copy) for _ in range(os.cpu_count())]:
@@ -161,7 +179,7 @@ def check_burst(tap, info, begin_ns):
     after_ms = (first["since_ns"] - begin_ns) / kernel.MS if first else None
     kernel.note("burst: step %s after %s ms, at %s ppm" % (first and first["step"], after_ms, first and first["cost_ppm"]))
     # On a busy machine its events may not cost eight times the budget.
-    steps = 2 if first and first["cost_ppm"] >= 12 * 1000 else 1
+    steps = 2 if first and first["cost_ppm"] >= 12 * BURST_BUDGET_PPM else 1
     tap.ok(first and first["step"] >= steps and after_ms < 1000, "burst: two steps at once where it costs that much",
            info["steps"], begin_ns)
 
@@ -296,8 +314,11 @@ def check_no_programs(tap, pid):
 
 def functions_at_full():
     """The functions in which four threads wait, told while all is recorded; None = that did not last."""
-    if flight.await_that(lambda: flight.status()["step"] == 0) is None:
-        return None
+    with quiet():
+        return functions_if_full() if flight.await_that(lambda: flight.status()["step"] == 0, 0.2) else None
+
+
+def functions_if_full():
     steps = flight.status()["steps"]
     ledgers = [flight.Ledger("budget.fifo") for _ in range(4)] # on a busy machine some stacks are not taken
     time.sleep(0.2)
@@ -314,7 +335,7 @@ def functions_at_full():
 def check_rest(tap):
     """The flight recorder's own programs go off with the events, and on again."""
     os.mkfifo(os.path.join(os.getcwd(), "budget.fifo"))
-    started = kernel.holdup("flight", "start", "--dir", os.getcwd(), "--memory", "64M", "--budget", "1.5")
+    started = kernel.holdup("flight", "start", "--dir", os.getcwd(), "--memory", "64M", "--budget", "3")
     if not tap.ok(started.returncode == 0, "programs: begun", started.stderr):
         return
     try:

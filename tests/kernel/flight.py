@@ -49,14 +49,14 @@ def instances(pid):
     return glob.glob("%s/instances/holdup-%d-*" % (kernel.TRACEFS, pid))
 
 
-def await_that(true):
-    """Wait until it is so; returns what it is, or None."""
+def await_that(true, every_s=0.05):
+    """Wait until it is so; returns what it is, or None. Whoever asks for the status makes the recorder work."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
         found = true()
         if found:
             return found
-        time.sleep(0.05)
+        time.sleep(every_s)
     return None
 
 
