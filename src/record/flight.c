@@ -240,6 +240,13 @@ static void keep_budget(struct flight *flight)
 	write_state(flight);
 }
 
+/* Of what comes and goes the heap keeps holes, which are not in the bound. */
+static void keep_memory(const struct flight *flight)
+{
+	if (flight_memory_own() > flight->memory.own_bytes + flight->memory.kept_bytes)
+		mem_give_back();
+}
+
 void flight_tick(struct flight *flight)
 {
 	uint64_t now_ns = clock_now_ns(), events = count_events(flight);
@@ -261,6 +268,7 @@ void flight_tick(struct flight *flight)
 						  1000000000u / (now_ns - flight->rate_at_ns));
 		flight->rate_at_ns = now_ns;
 		flight->rate_from = events;
+		keep_memory(flight);
 	}
 }
 
