@@ -55,6 +55,10 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_PASSED_ON] =
 		"what had come last was sent on to it, and it has not answered since",
 	[WHY_REASON_QUEUE_FULL] = "its queue of connections was full until it accepted one",
+	[WHY_REASON_ENDED_BELOW] =
+		"its request ended right behind one below it that the limit had held back",
+	[WHY_REASON_POLLED_LIMIT] =
+		"a request that the limit had held back ended right before %W, which polls for io_uring, was done",
 	[WHY_REASON_CHILD_SIGNAL] = "shells, and timeout, suspend themselves until a child ends",
 	[WHY_REASON_ALL_LEAD] = "all who could end the wait wait for the same one, or for work",
 	[WHY_REASON_EQUAL_PART] =

@@ -281,7 +281,7 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 		    call_of(state, thread)->kind == CALL_FUTEX && call_wakes_all(state, current))
 			wait->flags &= ~(uint32_t)WAIT_LOCK;
 	}
-	throttle_at_wake(cpu, current, wait);
+	throttle_at_wake(state, cpu, thread, wait);
 	/* Received on behalf of nobody in particular: since it was sent, the sender went on. */
 	if (wait->waker.kind == ACTOR_NETWORK && wait->waker.slot != SLOT_NONE &&
 	    wait->waker.slot != cpu->cur)

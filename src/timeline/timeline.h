@@ -347,6 +347,14 @@ enum wait_flag {
 #define BY_SEEN		     "seen " /* and a name of stuck/how.h */
 #define BY_CHILD_SIGNAL	     "child_signal"
 
+/* From what it is inferred that a limit held back what was waited for: the argument of the word of WAIT_THROTTLED's origin. */
+enum limit_by {
+	LIMIT_TOLD,   /* it is known, */
+	LIMIT_WOKE,   /* or the end of such a request woke the thread that polls for io_uring */
+	LIMIT_BELOW,  /* its request ended right behind one below it that the limit had held back */
+	LIMIT_POLLED, /* such a request ended right before a thread that polls for io_uring was done */
+};
+
 /* The name of the origin of WAIT_GROUP: behind it the slots of all of them, such as "children 7 12". */
 #define BY_CHILDREN "children "
 #define BY_ENDS	    "ends "
@@ -374,6 +382,13 @@ struct wait {
 static inline uint32_t wait_set(const struct wait *wait)
 {
 	return wait->flags >> WAIT_SET_SHIFT;
+}
+
+static inline enum limit_by wait_limit_by(const struct wait *wait)
+{
+	return word_kind(wait->origin.word) == WORD_NONE
+		       ? (enum limit_by)word_arg(wait->origin.word)
+		       : LIMIT_TOLD;
 }
 
 /* Name id of what the call before asked for in vain; 0 = that is told otherwise (WAIT_ASKED), or not at all. */
