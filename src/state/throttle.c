@@ -246,6 +246,15 @@ void throttle_passed_on(struct state *state, const struct actor *limit, struct w
 		wait->origin.name = names_add(&state->tl->names, UNKNOWN_LIMIT, 64);
 }
 
+/* It is of SCHED_IDLE from now on, or of another policy. */
+static void set_idle_policy(struct thread *thread, bool is_idle, uint64_t now_ns)
+{
+	if (is_idle == (thread->tl->sched_as == SCHED_AS_IDLE))
+		return;
+	thread->tl->sched_as = is_idle ? SCHED_AS_IDLE : 0;
+	thread->tl->sched_as_ns = now_ns;
+}
+
 void throttle_told(struct state *state, const struct event *ev)
 {
 	const struct ev_fd_name *name = &ev->fd_name;
@@ -255,6 +264,9 @@ void throttle_told(struct state *state, const struct event *ev)
 		thread->tl->killed_by = names_add(&state->tl->names, name->name, 4096);
 	else if (name->fd == THROTTLE_DEADLINE && thread)
 		thread->deadline = names_add(&state->tl->names, name->name, 4096);
+	else if (name->fd == THROTTLE_IDLE && thread)
+		set_idle_policy(thread, name->name && strcmp(name->name, "SCHED_IDLE") == 0,
+				ev->time_ns);
 	else if (name->fd == THROTTLE_QUEUE)
 		queue_told(state, name->name);
 	else if (name->fd == THROTTLE_REQUEST)

@@ -349,9 +349,9 @@ enum wait_flag {
 
 /* From what it is inferred that a limit held back what was waited for: the argument of the word of WAIT_THROTTLED's origin. */
 enum limit_by {
-	LIMIT_TOLD,   /* it is known, */
-	LIMIT_WOKE,   /* or the end of such a request woke the thread that polls for io_uring */
-	LIMIT_BELOW,  /* its request ended right behind one below it that the limit had held back */
+	LIMIT_TOLD,  /* it is known, */
+	LIMIT_WOKE,  /* or the end of such a request woke the thread that polls for io_uring */
+	LIMIT_BELOW, /* its request ended right behind one below it that the limit had held back */
 	LIMIT_POLLED, /* such a request ended right before a thread that polls for io_uring was done */
 };
 
@@ -426,6 +426,10 @@ struct tl_limit {
 	uint32_t name; /* name id: which limit, and what it has the thread do */
 };
 
+/* How a thread is scheduled: 0 = not known; SCHED_AS_IDLE; else the kernel's priority and SCHED_AS. */
+#define SCHED_AS      2	  /* of SCHED_DEADLINE it is -1 */
+#define SCHED_AS_IDLE 255 /* SCHED_IDLE */
+
 struct tl_thread {
 	int32_t tid; /* 0 = idle task of CPU 'idle_cpu' */
 	int32_t tgid;
@@ -433,6 +437,8 @@ struct tl_thread {
 	uint32_t cmdline; /* name id; 0 = unknown */
 	uint32_t
 		killed_by; /* name id: the signal that ended its process, and why that came; 0 = none */
+	uint8_t sched_as; /* of late: since sched_as_ns */
+	uint64_t sched_as_ns;
 	uint32_t parent; /* slot of who made it; SLOT_NONE = unknown */
 	uint32_t idle_cpu;
 	uint64_t birth_ns; /* begin of the recording when it was there before */

@@ -45,6 +45,9 @@ enum why_reason_kind {
 	WHY_REASON_QUOTA_PROBABLY, /* (the same) another cgroup than the thread was seen in */
 	WHY_REASON_STOOD_STILL,	   /* the thread was throttled, or the machine stood still */
 
+	/* How both are scheduled, where who had the CPU comes before who waited for it. */
+	WHY_REASON_SCHEDULED, /* (name: the one that ran, object: the other one) */
+
 	/* Until when it was stopped. */
 	WHY_REASON_CONTINUED, /* (name: signal, who) */
 	WHY_REASON_THAWED,    /* (who) */
