@@ -188,7 +188,8 @@ enum throttle {
 	THROTTLE_DIRTY = -7,   /* from now on its pauses as it writes are for those dirty pages */
 	THROTTLE_KILLED = -8, /* its process ends by a signal; the name: which, and why that came */
 	THROTTLE_DEADLINE =
-		-9, /* the thread is of SCHED_DEADLINE; the name: what may hold it back */
+		-9,	     /* the thread is of SCHED_DEADLINE; the name: what may hold it back */
+	THROTTLE_IDLE = -10, /* the thread set its policy; the name: SCHED_IDLE, or another one */
 };
 
 /* By which a request is known while it lives. */

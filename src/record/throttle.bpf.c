@@ -28,6 +28,7 @@
 #define WRITES	       1  /* lowest bit of the operations that do */
 #define LIMIT_CPU      0  /* RLIMIT_CPU */
 #define SECOND_NS      1000000000ull
+#define POLICY_IDLE    5 /* SCHED_IDLE */
 #define SIGNAL_KILL    9
 #define SIGNAL_CPU     24
 #define SIGNAL_OF_EXIT 0x7f /* in the code of an exit */
@@ -304,13 +305,13 @@ static void set_policy(void)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct raw_throttle *raw;
 
-	if (task->prio >= PRIO_FIRST_FAIR || control.ended ||
-	    !(raw = empty_record(SCRATCH_REQUEST)))
+	if (control.ended || !(raw = empty_record(SCRATCH_REQUEST)))
 		return;
 	raw->mono_ns = bpf_ktime_get_ns();
-	raw->kind = RAW_THROTTLE_SET;
+	raw->kind = task->prio >= PRIO_FIRST_FAIR ? RAW_THROTTLE_IDLE : RAW_THROTTLE_SET;
 	raw->tid = task->pid;
 	raw->tgid = task->tgid;
+	raw->limit[0] = task->prio >= PRIO_FIRST_FAIR && task->policy != POLICY_IDLE;
 	if (task->prio == PRIO_DEADLINE)
 		put_deadline(raw, task);
 	if (bpf_ringbuf_output(&ring, raw, offsetof(struct raw_throttle, text),

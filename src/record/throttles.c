@@ -307,6 +307,11 @@ static void make_record(const struct raw_throttle *raw, struct wire_name *wire,
 		if (raw->limit[0])
 			make_deadline(raw, name, WIRE_NAME_MAX);
 		break;
+	case RAW_THROTTLE_IDLE:
+		wire->fd = THROTTLE_IDLE;
+		snprintf(name, WIRE_NAME_MAX, "%s",
+			 raw->limit[0] ? "another policy" : "SCHED_IDLE");
+		break;
 	case RAW_THROTTLE_END:
 		wire->fd = THROTTLE_ENDS;
 		break;

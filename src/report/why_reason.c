@@ -36,6 +36,7 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 		"no thread ran on that CPU: probably the CPU quota of cgroup %O, %Q",
 	[WHY_REASON_STOOD_STILL] =
 		"no thread ran on that CPU: throttled, or the machine stood still",
+	[WHY_REASON_SCHEDULED] = "scheduled with %N; who waited, with %O",
 	[WHY_REASON_RCU] = "an RCU grace period",
 	[WHY_REASON_SRCU] = "an SRCU grace period",
 	[WHY_REASON_RCU_TASKS] = "a grace period of RCU tasks",
@@ -55,6 +56,10 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_PASSED_ON] =
 		"what had come last was sent on to it, and it has not answered since",
 	[WHY_REASON_QUEUE_FULL] = "its queue of connections was full until it accepted one",
+	[WHY_REASON_ENDED_BELOW] =
+		"its request ended right behind one below it that the limit had held back",
+	[WHY_REASON_POLLED_LIMIT] =
+		"a request that the limit had held back ended right before %W, which polls for io_uring, was done",
 	[WHY_REASON_CHILD_SIGNAL] = "shells, and timeout, suspend themselves until a child ends",
 	[WHY_REASON_ALL_LEAD] = "all who could end the wait wait for the same one, or for work",
 	[WHY_REASON_EQUAL_PART] =
@@ -385,7 +390,8 @@ static const char *reason_name_key(enum why_reason_kind kind)
 {
 	if (kind == WHY_REASON_TERMINAL_KEY)
 		return "key";
-	if (kind == WHY_REASON_SHARE || kind == WHY_REASON_PACKET || kind == WHY_REASON_SEEN)
+	if (kind == WHY_REASON_SHARE || kind == WHY_REASON_PACKET || kind == WHY_REASON_SEEN ||
+	    kind == WHY_REASON_SCHEDULED)
 		return "name";
 	return kind == WHY_REASON_SUCCEEDED || kind == WHY_REASON_HAD_LOCK ? "error" : "signal";
 }

@@ -148,9 +148,11 @@ static void put_cpu_row(FILE *out, const struct why_row *row, const char *verb,
 	put_kept_off(out, &row->sum);
 	fputs(verb, out);
 	if (row->sum.who.tid) {
+		AUTO_FREE char *scheduled = report_why_reason(row->sum.why);
+
 		fputs(before_who, out);
 		why_words_put_who(out, row);
-		fputs(after_who, out);
+		fprintf(out, "%s%s%s", after_who, *scheduled ? ", " : "", scheduled);
 	} else {
 		AUTO_FREE char *what = report_why_did(&row->sum);
 

@@ -480,7 +480,7 @@ static void take_issuer(struct state *state, const struct event *ev, struct acto
 
 /*
  * A disk that another one stands behind is done with its request as that one is: right behind it, on the same CPU. So
- * what held that one back did for both.
+ * what held that one back did for both, as is inferred.
  */
 static void limit_from_below(struct cpu *cpu, const struct actor *issuer, const struct actor *below)
 {
@@ -488,6 +488,7 @@ static void limit_from_below(struct cpu *cpu, const struct actor *issuer, const 
 	    below->time_ns < issuer->time_ns)
 		return;
 	cpu->disk_limit = below->name;
+	cpu->disk_limit_by = LIMIT_BELOW;
 	cpu->disk_ns = below->time_ns;
 }
 
@@ -508,7 +509,9 @@ static void on_block_complete(struct state *state, struct cpu *cpu, const struct
 	served_disk_done(state, cpu, ev);
 	cpu->disk_done_ns = ev->time_ns;
 	cpu->disk_limit = throttle_of_request(state, &issuer);
+	cpu->disk_limit_by = LIMIT_TOLD;
 	limit_from_below(cpu, &issuer, &below);
+	throttle_completed(state, cpu, ev);
 }
 
 static void on_block_remap(struct state *state, struct cpu *cpu, const struct event *ev)

@@ -120,6 +120,7 @@ static const struct moment_field cpu_fields[] = {
 	CPU(cpu.disk_slot, "disk_thread", TYPE_SLOT),
 	CPU(cpu.disk_ns, "disk_time", TYPE_U64),
 	CPU(cpu.disk_limit, "disk_limit", TYPE_NAME),
+	CPU(cpu.disk_limit_by, "disk_limit_by", TYPE_U8),
 	CPU(cpu.packet_dev, "packet", TYPE_NAME),
 	CPU(cpu.packet_slot, "packet_thread", TYPE_SLOT),
 	CPU(cpu.packet_queue, "packet_queue", TYPE_NAME),

@@ -323,7 +323,8 @@ static void put_all(struct saving *saving, bool write)
 		image.cpu.number = i;
 		image.cpu.cpu = state->cpus[i];
 		if (!image.cpu.cpu.disk_name)
-			image.cpu.cpu.disk_slot = SLOT_NONE, image.cpu.cpu.disk_limit = 0;
+			image.cpu.cpu.disk_slot = SLOT_NONE,
+			image.cpu.cpu.disk_limit = image.cpu.cpu.disk_limit_by = 0;
 		put_line(saving, write, LINE_CPU, &image);
 	}
 	put_pending(saving, write, PENDING_WORK, &state->works);

@@ -15,6 +15,8 @@
  */
 #include "state/state_int.h"
 
+#define PRIO_LOWEST 139 /* nice 19 */
+
 #include <stdio.h>
 #include <string.h>
 
@@ -61,6 +63,18 @@ static bool is_death(const struct thread *thread, uint8_t state)
 	return state == TASK_STATE_DEAD || (state == TASK_STATE_PARKED && thread->exiting);
 }
 
+/* Its priority was seen. That of a thread of SCHED_IDLE says nothing. */
+static inline void note_priority(struct thread *thread, int32_t prio, uint64_t now)
+{
+	uint8_t as = (uint8_t)(prio + SCHED_AS);
+
+	if (__builtin_expect(thread->tl->sched_as == as, 1) ||
+	    thread->tl->sched_as == SCHED_AS_IDLE || prio < -1 || prio > PRIO_LOWEST)
+		return;
+	thread->tl->sched_as = as;
+	thread->tl->sched_as_ns = now;
+}
+
 static void switch_out(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *thread = state_current(state, cpu);
@@ -68,6 +82,7 @@ static void switch_out(struct state *state, struct cpu *cpu, const struct event 
 
 	if (!thread)
 		return;
+	note_priority(thread, ev->sched_switch.prev_prio, now);
 	thread->placing.open = false;
 	flow_drop_irqs(thread);
 	if (thread->idle) {
@@ -127,8 +142,12 @@ void use_early_wake(struct state *state, struct thread *thread)
 	thread->early_wake.time_ns = 0;
 }
 
-static void switch_in(struct state *state, struct cpu *cpu, struct thread *thread, uint64_t now)
+static void switch_in(struct state *state, struct cpu *cpu, struct thread *thread,
+		      const struct event *ev)
 {
+	uint64_t now = ev->time_ns;
+
+	note_priority(thread, ev->sched_switch.next_prio, now);
 	if (!thread->idle) {
 		if (thread->sched == SCHED_RUNNING && thread->cpu != cpu_index(state, cpu)) {
 			struct cpu *other = &state->cpus[thread->cpu];
@@ -180,7 +199,7 @@ static void on_switch(struct state *state, struct cpu *cpu, const struct event *
 	next = ev->sched_switch.next_tid == 0 ? state_idle(state, ev->cpu)
 					      : state_thread(state, ev->sched_switch.next_tid);
 	thread_see_comm(state, next, ev->sched_switch.next_comm, ev->sched_switch.comms_wide);
-	switch_in(state, cpu, next, ev->time_ns);
+	switch_in(state, cpu, next, ev);
 }
 
 /* -------------------------------------------------------------------- stacks */
@@ -281,7 +300,7 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 		    call_of(state, thread)->kind == CALL_FUTEX && call_wakes_all(state, current))
 			wait->flags &= ~(uint32_t)WAIT_LOCK;
 	}
-	throttle_at_wake(cpu, current, wait);
+	throttle_at_wake(state, cpu, thread, wait);
 	/* Received on behalf of nobody in particular: since it was sent, the sender went on. */
 	if (wait->waker.kind == ACTOR_NETWORK && wait->waker.slot != SLOT_NONE &&
 	    wait->waker.slot != cpu->cur)
@@ -466,6 +485,10 @@ static struct thread *give_birth(struct state *state, struct cpu *cpu, const str
 		child->tl->kernel = parent->tl->kernel;
 		child->is_32bit = parent->is_32bit;
 		child->tl->cmdline = parent->tl->cmdline;
+		if (parent->tl->sched_as == SCHED_AS_IDLE) {
+			child->tl->sched_as = SCHED_AS_IDLE;
+			child->tl->sched_as_ns = ev->time_ns;
+		}
 		thread_set_comm(state, child, parent->comm);
 		/* It begins on its way out of the parent's system call. */
 		child->depth = parent->in_call ? 2 : 1;

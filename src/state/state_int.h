@@ -333,7 +333,8 @@ struct cpu {
 	uint64_t issued_ns; /* 0 = none yet, or its work is known */
 	uint32_t
 		disk_limit; /* name: the limit that held the request back up to disk_ns; 0 = none */
-	uint32_t packet_dev; /* packet being received; 0 = none */
+	uint8_t disk_limit_by; /* enum limit_by */
+	uint32_t packet_dev;   /* packet being received; 0 = none */
 	uint32_t packet_slot;
 	uint32_t packet_timer; /* name: it was sent because this timer went off; 0 = no timer */
 	uint64_t packet_ns;
@@ -363,6 +364,14 @@ struct pending {
 struct recent {
 	int32_t tid;
 	uint32_t slot; /* SLOT_NONE = none */
+};
+
+/* The last request that a limit had held back, is complete, and woke nobody, or one that polls for io_uring. */
+struct limited {
+	struct actor limit; /* up to when; time 0 = there is none */
+	uint32_t woke;	    /* slot; SLOT_NONE = nobody */
+	uint64_t done_ns;
+	uint64_t other_ns; /* when the last one of another limit was complete; 0 = there was none */
 };
 
 /* What the recorder told of a kernel lock last. */
@@ -396,9 +405,10 @@ struct state {
 	size_t lock_count, lock_cap;
 	struct pending works, packets, requests;
 	struct pending
-		held_works;    /* work that is about requests which a limit held back: up to when */
-	struct pending ready;  /* requests of io_uring: who made them ready */
-	struct map uring_open; /* request of io_uring that is not done -> see uring.c */
+		held_works; /* work that is about requests which a limit held back: up to when */
+	struct limited limited;
+	struct pending ready;	  /* requests of io_uring: who made them ready */
+	struct map uring_open;	  /* request of io_uring that is not done -> see uring.c */
 	struct map uring_workers; /* request of io_uring -> slot of the worker that has it */
 	struct map server_works;  /* work item -> device whose requests it serves; see served.c */
 	struct map
@@ -815,7 +825,15 @@ void throttle_queued(struct state *state, const struct cpu *cpu, const struct ev
 		     const struct actor *actor);
 void throttle_started(struct state *state, struct thread *worker, const struct event *ev);
 /* The wait that ends now, of which all but 'flags' is known; 'current' may be NULL. */
-void throttle_at_wake(const struct cpu *cpu, const struct thread *current, struct wait *wait);
+void throttle_at_wake(struct state *state, const struct cpu *cpu, const struct thread *thread,
+		      struct wait *wait);
+/* A request to a disk is complete, and what held it back is known. */
+void throttle_completed(struct state *state, const struct cpu *cpu, const struct event *ev);
+/* What 'poller' is done with now waited for a limit, as inferred: up to when. False: no limit, or it is not known. */
+bool throttle_polled(struct state *state, const struct thread *poller, uint64_t now_ns,
+		     struct actor *out_limit);
+/* Its wait is ended by who polls, through what throttle_polled() gave. */
+void throttle_passed_on(struct state *state, const struct actor *limit, struct wait *wait);
 
 /* pressure.c */
 /* FD_THROTTLED, of memory */

@@ -129,6 +129,7 @@ static void forget_machine(struct state *state)
 	empty(&state->requests);
 	empty(&state->ready);
 	map_fini(&state->timer_setters);
+	state->limited = (struct limited){ .limit.slot = SLOT_NONE };
 	map_fini(&state->uring_open);
 	map_fini(&state->uring_workers);
 	map_fini(&state->server_works);

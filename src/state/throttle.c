@@ -19,6 +19,7 @@
 #define PRIO_NORMAL   100
 #define YIELDED	      "sched_yield() up to the next period of its SCHED_DEADLINE"
 #define RELEASES      "blk_throtl_dispatch_work_fn"
+#define UNKNOWN_LIMIT "I/O limit of a cgroup; which one is not known"
 
 /* The limit that holds it back now; NULL = none does. */
 static struct wait *throttled_now(const struct thread *thread)
@@ -130,18 +131,24 @@ uint32_t throttle_of_request(struct state *state, const struct actor *issuer)
 		return 0;
 	if (word_kind(issuer->below) == WORD_WORK && word_arg(issuer->below))
 		return word_arg(issuer->below);
-	return names_add(&state->tl->names, "I/O limit of a cgroup; which one is not known", 64);
+	return names_add(&state->tl->names, UNKNOWN_LIMIT, 64);
+}
+
+/* What held back the request that has just completed on that CPU, up to when it was issued. */
+static struct actor limit_of_disk(const struct cpu *cpu)
+{
+	return (struct actor){ .time_ns = cpu->disk_ns,
+			       .slot = SLOT_NONE,
+			       .word = word_make(WORD_NONE, cpu->disk_limit_by),
+			       .name = cpu->disk_limit,
+			       .kind = ACTOR_DISK };
 }
 
 void throttle_queued(struct state *state, const struct cpu *cpu, const struct event *ev,
 		     const struct actor *actor)
 {
-	if (actor->kind != ACTOR_DISK || !cpu->disk_limit)
-		return;
-	*pending_place(&state->held_works, ev->work.work) = (struct actor){ .time_ns = cpu->disk_ns,
-									    .slot = SLOT_NONE,
-									    .name = cpu->disk_limit,
-									    .kind = ACTOR_DISK };
+	if (actor->kind == ACTOR_DISK && cpu->disk_limit)
+		*pending_place(&state->held_works, ev->work.work) = limit_of_disk(cpu);
 }
 
 void throttle_started(struct state *state, struct thread *worker, const struct event *ev)
@@ -151,21 +158,101 @@ void throttle_started(struct state *state, struct thread *worker, const struct e
 		(void)pending_take(&state->held_works, ev->work.work, &worker->held_work);
 }
 
-void throttle_at_wake(const struct cpu *cpu, const struct thread *current, struct wait *wait)
+void throttle_at_wake(struct state *state, const struct cpu *cpu, const struct thread *thread,
+		      struct wait *wait)
 {
+	const struct thread *current = state_current(state, cpu);
 	struct actor limit = { 0 };
 
 	if (wait->waker.kind == ACTOR_DISK && cpu->disk_name && cpu->disk_limit)
-		limit = (struct actor){ .time_ns = cpu->disk_ns,
-					.slot = SLOT_NONE,
-					.name = cpu->disk_limit,
-					.kind = ACTOR_DISK };
+		limit = limit_of_disk(cpu);
 	else if (wait->waker.kind == ACTOR_THREAD && current && current->work.time_ns)
 		limit = current->held_work;
+	/* That request is of who is woken. */
+	if (limit.time_ns == state->limited.limit.time_ns && uring_polls(thread))
+		state->limited.woke = thread->slot;
+	else if (limit.time_ns == state->limited.limit.time_ns)
+		state->limited.limit.time_ns = 0;
 	if (limit.time_ns <= wait->begin_ns)
 		return;
 	wait->flags |= WAIT_THROTTLED;
 	wait->origin = limit;
+}
+
+/*
+ * Who polls for io_uring sleeps for none of its requests, so that none of their ends wakes it: it sees them as it looks
+ * next. It looks all the time, so that it is done with a request right after that ended.
+ */
+#define LOOKS_NS     200000u /* it runs for so long at most up to that */
+#define ENTRIES_BACK 256u    /* of its track: in which it is looked for what it did since */
+
+void throttle_completed(struct state *state, const struct cpu *cpu, const struct event *ev)
+{
+	struct limited *limited = &state->limited;
+
+	if (!cpu->disk_limit)
+		return;
+	if (limited->limit.time_ns && limited->limit.name != cpu->disk_limit)
+		limited->other_ns = limited->done_ns;
+	limited->limit = limit_of_disk(cpu);
+	limited->woke = SLOT_NONE;
+	limited->done_ns = ev->time_ns;
+}
+
+/* It was on a CPU only for long enough to look, since then. */
+static bool has_only_looked(const struct state *state, const struct thread *poller,
+			    uint64_t since_ns, uint64_t now_ns)
+{
+	const struct track *track = &poller->tl->track;
+	uint64_t since = track_ns(state, since_ns), until = track_ns(state, now_ns), ran = 0;
+
+	for (uint32_t i = track->count; i > track->base && track->count - i < ENTRIES_BACK; i--) {
+		const struct track_entry *entry = &track->tail[i - 1 - track->base];
+		uint64_t from = entry->time > since ? entry->time : since;
+
+		if (word_wib(entry->word) == WIB_WORKING)
+			ran += until - from;
+		until = from;
+		if (ran > LOOKS_NS || entry->time <= since)
+			return ran <= LOOKS_NS;
+	}
+	return false;
+}
+
+bool throttle_polled(struct state *state, const struct thread *poller, uint64_t now_ns,
+		     struct actor *out_limit)
+{
+	struct limited *limited = &state->limited;
+
+	if (!limited->limit.time_ns || limited->done_ns < poller->disk_done.time_ns ||
+	    (limited->woke != SLOT_NONE && limited->woke != poller->slot) ||
+	    !has_only_looked(state, poller, limited->done_ns, now_ns))
+		return false;
+	*out_limit = limited->limit;
+	out_limit->word =
+		word_make(WORD_NONE, limited->woke == SLOT_NONE ? LIMIT_POLLED : LIMIT_WOKE);
+	limited->limit.time_ns = 0;
+	return true;
+}
+
+void throttle_passed_on(struct state *state, const struct actor *limit, struct wait *wait)
+{
+	if (word_kind(limit->word) != WORD_NONE || word_arg(limit->word) < LIMIT_WOKE ||
+	    limit->time_ns <= wait->begin_ns)
+		return;
+	wait->flags |= WAIT_THROTTLED;
+	/* It may have been either of them. */
+	if (word_arg(limit->word) == LIMIT_POLLED && state->limited.other_ns > wait->begin_ns)
+		wait->origin.name = names_add(&state->tl->names, UNKNOWN_LIMIT, 64);
+}
+
+/* It is of SCHED_IDLE from now on, or of another policy. */
+static void set_idle_policy(struct thread *thread, bool is_idle, uint64_t now_ns)
+{
+	if (is_idle == (thread->tl->sched_as == SCHED_AS_IDLE))
+		return;
+	thread->tl->sched_as = is_idle ? SCHED_AS_IDLE : 0;
+	thread->tl->sched_as_ns = now_ns;
 }
 
 void throttle_told(struct state *state, const struct event *ev)
@@ -177,6 +264,9 @@ void throttle_told(struct state *state, const struct event *ev)
 		thread->tl->killed_by = names_add(&state->tl->names, name->name, 4096);
 	else if (name->fd == THROTTLE_DEADLINE && thread)
 		thread->deadline = names_add(&state->tl->names, name->name, 4096);
+	else if (name->fd == THROTTLE_IDLE && thread)
+		set_idle_policy(thread, name->name && strcmp(name->name, "SCHED_IDLE") == 0,
+				ev->time_ns);
 	else if (name->fd == THROTTLE_QUEUE)
 		queue_told(state, name->name);
 	else if (name->fd == THROTTLE_REQUEST)

@@ -290,7 +290,8 @@ static void on_done(struct state *state, struct cpu *cpu, const struct event *ev
 	if (current->job.req != ev->uring.req)
 		current->job.fd = -1;
 	current->ready = by;
-	if (!is_ready && current->disk_done.time_ns)
+	if (!is_ready && !throttle_polled(state, current, ev->time_ns, &current->ready) &&
+	    current->disk_done.time_ns)
 		current->ready = current->disk_done;
 	current->disk_done.time_ns = 0;
 }
@@ -304,6 +305,7 @@ void uring_ended(struct state *state, const struct thread *waker, struct wait *w
 		return;
 	if (waker->ready.time_ns)
 		wait->origin = waker->ready;
+	throttle_passed_on(state, &waker->ready, wait);
 	/* It began to wait before its request was looked at: for the ring, as far as was known. */
 	ring = wait->fd >= 0 ? fds_find(state, waker, wait->fd) : NULL;
 	object = waker->job.fd >= 0 ? fds_find(state, waker, waker->job.fd) : NULL;

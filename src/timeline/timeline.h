@@ -347,6 +347,14 @@ enum wait_flag {
 #define BY_SEEN		     "seen " /* and a name of stuck/how.h */
 #define BY_CHILD_SIGNAL	     "child_signal"
 
+/* From what it is inferred that a limit held back what was waited for: the argument of the word of WAIT_THROTTLED's origin. */
+enum limit_by {
+	LIMIT_TOLD,  /* it is known, */
+	LIMIT_WOKE,  /* or the end of such a request woke the thread that polls for io_uring */
+	LIMIT_BELOW, /* its request ended right behind one below it that the limit had held back */
+	LIMIT_POLLED, /* such a request ended right before a thread that polls for io_uring was done */
+};
+
 /* The name of the origin of WAIT_GROUP: behind it the slots of all of them, such as "children 7 12". */
 #define BY_CHILDREN "children "
 #define BY_ENDS	    "ends "
@@ -374,6 +382,13 @@ struct wait {
 static inline uint32_t wait_set(const struct wait *wait)
 {
 	return wait->flags >> WAIT_SET_SHIFT;
+}
+
+static inline enum limit_by wait_limit_by(const struct wait *wait)
+{
+	return word_kind(wait->origin.word) == WORD_NONE
+		       ? (enum limit_by)word_arg(wait->origin.word)
+		       : LIMIT_TOLD;
 }
 
 /* Name id of what the call before asked for in vain; 0 = that is told otherwise (WAIT_ASKED), or not at all. */
@@ -411,6 +426,10 @@ struct tl_limit {
 	uint32_t name; /* name id: which limit, and what it has the thread do */
 };
 
+/* How a thread is scheduled: 0 = not known; SCHED_AS_IDLE; else the kernel's priority and SCHED_AS. */
+#define SCHED_AS      2	  /* of SCHED_DEADLINE it is -1 */
+#define SCHED_AS_IDLE 255 /* SCHED_IDLE */
+
 struct tl_thread {
 	int32_t tid; /* 0 = idle task of CPU 'idle_cpu' */
 	int32_t tgid;
@@ -418,6 +437,8 @@ struct tl_thread {
 	uint32_t cmdline; /* name id; 0 = unknown */
 	uint32_t
 		killed_by; /* name id: the signal that ended its process, and why that came; 0 = none */
+	uint8_t sched_as; /* of late: since sched_as_ns */
+	uint64_t sched_as_ns;
 	uint32_t parent; /* slot of who made it; SLOT_NONE = unknown */
 	uint32_t idle_cpu;
 	uint64_t birth_ns; /* begin of the recording when it was there before */

@@ -643,10 +643,36 @@ static bool charge_stopped(struct charger *charger, const struct place *place, u
 	return true;
 }
 
+/* From what it is inferred that the limit held back what was waited for; 0 = it is known. Returns a reason. */
+static uint32_t limit_inferred(struct charger *charger, const struct place *place,
+			       const struct wait *wait)
+{
+	if (place->inferred || !(wait->flags & WAIT_THROTTLED))
+		return place->inferred;
+	switch (wait_limit_by(wait)) {
+	case LIMIT_BELOW:
+		return charge_reason(charger, WHY_REASON_ENDED_BELOW);
+	case LIMIT_POLLED:
+		return why_reason_id(
+			why_reason_keep(charger->query->why,
+					&(struct why_reason){
+						.kind = WHY_REASON_POLLED_LIMIT,
+						.who = why_thread(charger->query, wait->waker.slot),
+					}));
+	case LIMIT_TOLD:
+	case LIMIT_WOKE:
+		break;
+	}
+	return 0;
+}
+
 static void add_throttled(struct charger *charger, const struct place *place, uint32_t slot,
 			  const struct wait *wait, uint64_t ns)
 {
-	(void)charge_add(charger, place,
+	struct place at = *place;
+
+	at.inferred = limit_inferred(charger, place, wait);
+	(void)charge_add(charger, &at,
 			 (struct root){
 				 .kind = WHY_THROTTLED,
 				 .slot = slot,

@@ -59,6 +59,7 @@ struct charger {
 	struct word_memo word_memo[MEMO];
 	uint32_t reason_memo[WHY_REASON_KINDS]; /* of reasons that are only a kind; 0 = empty */
 	uint32_t unsure_memo[8];		/* of those of time that is uncertain */
+	uint32_t scheduled_key, scheduled;	/* how two threads are scheduled; the reason */
 	struct root *roots;
 	size_t root_count, root_cap;
 	struct node *nodes;

@@ -1,9 +1,16 @@
 /*
  * charge_cpu.c - time in which a thread could run, and an interrupt or another thread did: charged to these.
  */
+#include <stdio.h>
+
 #include "analyse/why/charge_add.h"
 #include "analyse/why/why_int.h"
 #include "base/names.h"
+
+/* include/linux/sched/prio.h */
+#define PRIO_REAL_TIME 99
+#define PRIO_NICE      100
+#define PRIO_USUAL     120
 
 uint32_t charge_unknown(struct charger *charger, const struct place *place, uint32_t slot,
 			enum why_reason_kind why, uint64_t ns)
@@ -52,6 +59,49 @@ static struct root idle_root(struct charger *charger, uint32_t slot, const struc
 	};
 }
 
+static void put_scheduled(char *out, size_t room, uint8_t sched_as)
+{
+	int prio = sched_as - SCHED_AS;
+
+	if (sched_as == SCHED_AS_IDLE)
+		snprintf(out, room, "SCHED_IDLE");
+	else if (prio < 0)
+		snprintf(out, room, "SCHED_DEADLINE");
+	else if (prio < PRIO_NICE)
+		snprintf(out, room, "real-time priority %d", PRIO_REAL_TIME - prio);
+	else
+		snprintf(out, room, "nice %d", prio - PRIO_USUAL);
+}
+
+/*
+ * How both were scheduled, where that is not the same: who had the CPU comes before who waited. Where both are in
+ * different groups their nice values do not tell who does, so that this is told as it is, and no cause.
+ */
+static uint32_t scheduled(struct charger *charger, uint32_t waits, uint32_t runs, uint64_t since_ns)
+{
+	const struct tl_thread *waiter = charger->query->tl->threads[waits];
+	const struct tl_thread *runner = charger->query->tl->threads[runs];
+	uint32_t key = (uint32_t)runner->sched_as << 8 | waiter->sched_as;
+	char name[32], object[32];
+
+	/* The lower one comes first; the stoppers and so on, of the kernel, are always before all. */
+	if (!waiter->sched_as || !runner->sched_as || runner->sched_as >= waiter->sched_as ||
+	    runner->sched_as == SCHED_AS || waiter->sched_as_ns > since_ns ||
+	    runner->sched_as_ns > since_ns)
+		return 0;
+	if (charger->scheduled_key != key) {
+		struct why_reason reason = { .kind = WHY_REASON_SCHEDULED };
+
+		put_scheduled(name, sizeof(name), runner->sched_as);
+		put_scheduled(object, sizeof(object), waiter->sched_as);
+		reason.name = name;
+		reason.object = object;
+		charger->scheduled_key = key;
+		charger->scheduled = why_reason_id(why_reason_keep(charger->query->why, &reason));
+	}
+	return charger->scheduled;
+}
+
 /* Runnable without a CPU: whoever had it. */
 void charge_queue(struct charger *charger, const struct place *place, uint32_t slot,
 		  const struct tl_interval *in)
@@ -83,6 +133,7 @@ void charge_queue(struct charger *charger, const struct place *place, uint32_t s
 			root = idle;
 		} else {
 			root.what = charge_what(charger, "ran instead");
+			root.reason = scheduled(charger, slot, ran.word, ran.start_ns);
 		}
 		index = charge_add(charger, place, root, ran.end_ns - ran.start_ns);
 		if (root.slot != SLOT_NONE)

@@ -243,7 +243,12 @@ static void add_root(struct why_row *row, const struct item *item)
 	add_polls(&sum->polls, &root->polls);
 	why_codes_add(&sum->waited, &root->waited);
 	why_codes_add(&sum->code, &root->code);
-	row->many_whats |= why_root_compare_what(sum, root) != 0;
+	if (is_about_cpu(root->kind) && root->who.tid) {
+		if (why_reason_compare(sum->why, root->why) != 0)
+			sum->why = NULL;
+	} else {
+		row->many_whats |= why_root_compare_what(sum, root) != 0;
+	}
 	row->many_objects |= why_root_compare_object(sum, root) != 0;
 	if (strcmp(sum->who.comm, root->who.comm) != 0)
 		row->name = item->name;

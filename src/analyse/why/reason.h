@@ -45,6 +45,9 @@ enum why_reason_kind {
 	WHY_REASON_QUOTA_PROBABLY, /* (the same) another cgroup than the thread was seen in */
 	WHY_REASON_STOOD_STILL,	   /* the thread was throttled, or the machine stood still */
 
+	/* How both are scheduled, where who had the CPU comes before who waited for it. */
+	WHY_REASON_SCHEDULED, /* (name: the one that ran, object: the other one) */
+
 	/* Until when it was stopped. */
 	WHY_REASON_CONTINUED, /* (name: signal, who) */
 	WHY_REASON_THAWED,    /* (who) */
@@ -71,7 +74,9 @@ enum why_reason_kind {
 	WHY_REASON_TOLD_BEFORE,	      /* of the same call, when it was looked at last */
 	WHY_REASON_PASSED_ON,	      /* what had come was sent on there, and nothing came back */
 	WHY_REASON_QUEUE_FULL,	      /* it listens, and had no room for a connection */
-	WHY_REASON_CHILD_SIGNAL,      /* whose end sends the signal that is awaited */
+	WHY_REASON_ENDED_BELOW, /* the request ended right behind one below it that a limit had held back */
+	WHY_REASON_POLLED_LIMIT, /* (who) such a request ended right before that one, which polls, was done */
+	WHY_REASON_CHILD_SIGNAL, /* whose end sends the signal that is awaited */
 	WHY_REASON_ALL_LEAD, /* any of several could end it: who those wait for, this one among them */
 	WHY_REASON_EQUAL_PART, /* (number: of children) any of them could end it */
 	WHY_REASON_SEEN,       /* the recorder saw it as it looked (name: of stuck/how.h) */

@@ -152,6 +152,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	int prio;
+	unsigned int policy;
 	int exit_code;
 	char comm[16];
 	struct signal_struct *signal;

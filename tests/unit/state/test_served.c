@@ -158,14 +158,24 @@ static void a_disk_that_the_kworker_does_not_wait_for(void **unused)
 
 static void a_limit_of_the_disk_below(void **unused)
 {
-	says("thread 10 10 2 S kworker/1:0 kernel\n" HELD_BELOW "63 cpu0 softirq BLOCK\n"
-	     "64 cpu0 complete 7340032 0\n"
-	     "65 cpu0 waking 7 cpu 0\n"
-	     "66 cpu0 softirqexit BLOCK\n"
-	     "70 cpu0 switch 0(runnable) 7\n"
-	     "90 cpu0 leave read 1\n",
-	     "throttled 7 35 limit; working 7 30 read; disk 7 20 7340032 read [fd 0]; "
-	     "cpu_queue 0 5 wake-up of an idle CPU");
+	struct told *told = replayed("thread 10 10 2 S kworker/1:0 kernel\n" HELD_BELOW
+				     "63 cpu0 softirq BLOCK\n"
+				     "64 cpu0 complete 7340032 0\n"
+				     "65 cpu0 waking 7 cpu 0\n"
+				     "66 cpu0 softirqexit BLOCK\n"
+				     "70 cpu0 switch 0(runnable) 7\n"
+				     "90 cpu0 leave read 1\n");
+
+	assert_string_equal(
+		verdict_of(told, 7),
+		"throttled 7 35 limit; working 7 30 read; disk 7 20 7340032 read [fd 0]; "
+		"cpu_queue 0 5 wake-up of an idle CPU");
+	assert_string_equal(
+		told_reason(told->why.roots[0].inferred),
+		"its request ended right behind one below it that the limit had held back");
+	assert_null(told->why.roots[1].inferred);
+	assert_null(told->why.roots[2].inferred);
+	told_free(told);
 }
 
 /* That was complete long before. */

@@ -115,6 +115,45 @@ static void who_has_more_of_a_right_preempts(void **unused)
 	gives_way("sched_yield", "49 120", "preempted 8 35 ran instead; working 7 15 sched_yield");
 }
 
+/* 7 gives way to 8, both of such priorities all the time; 'told' is said of them before. */
+static void gives_way_to(const char *told, int prio, int next, const char *verdict)
+{
+	AUTO_FREE char *text = xasprintf("thread 7 7 1 R held\n"
+					 "thread 8 8 1 R other\n"
+					 "  0 cpu0 switch 0(runnable) 7 prio 120 %d\n%s"
+					 " 10 cpu0 switch 7(runnable) 8 prio %d %d\n"
+					 " 45 cpu0 switch 8(runnable) 7 prio %d %d\n"
+					 " 60 cpu0 switch 7(blocked) 0 prio %d 120\n",
+					 prio, told, prio, next, next, prio, prio);
+
+	says(text, 10, 60, verdict);
+}
+
+static void how_both_are_scheduled_is_told_of_who_comes_first(void **unused)
+{
+	gives_way_to("", 139, 120,
+		     "preempted 8 35 ran instead: scheduled with nice 0; who waited, with nice 19; "
+		     "working 7 15 running");
+	gives_way_to(
+		"", 120, 89,
+		"preempted 8 35 ran instead: scheduled with real-time priority 10; who waited, "
+		"with nice 0; working 7 15 running");
+	gives_way_to("  5 cpu0 fdname 7 -10 SCHED_IDLE unknown throttled\n", 120, 139,
+		     "preempted 8 35 ran instead: scheduled with nice 19; who waited, with "
+		     "SCHED_IDLE; working 7 15 running");
+}
+
+/* The last one: by the kernel's own thread that stops all others. */
+static void else_it_is_not_told(void **unused)
+{
+	gives_way_to("", 120, 120, "preempted 8 35 ran instead; working 7 15 running");
+	gives_way_to("", 120, 139, "preempted 8 35 ran instead; working 7 15 running");
+	gives_way_to("  4 cpu0 fdname 7 -10 SCHED_IDLE unknown throttled\n"
+		     "  5 cpu0 fdname 7 -10 other unknown throttled\n",
+		     120, 139, "preempted 8 35 ran instead; working 7 15 running");
+	gives_way_to("", 120, 0, "preempted 8 35 ran instead; working 7 15 running");
+}
+
 /* Told of one that sleeps, or runs: it is not so. */
 static void what_cannot_be_is_not_believed(void **unused)
 {
@@ -249,6 +288,8 @@ int main(void)
 		cmocka_unit_test(real_time_says_whose_limit_it_is),
 		cmocka_unit_test(who_yields_what_is_left_of_its_runtime_waits_for_its_next_period),
 		cmocka_unit_test(who_has_more_of_a_right_preempts),
+		cmocka_unit_test(how_both_are_scheduled_is_told_of_who_comes_first),
+		cmocka_unit_test(else_it_is_not_told),
 		cmocka_unit_test(what_cannot_be_is_not_believed),
 		cmocka_unit_test(a_request_is_held_back_until_it_is_issued),
 		cmocka_unit_test(whose_limit_it_is_may_not_be_known),

@@ -69,6 +69,104 @@ static void who_polls_knows_the_file(void **unused)
 	     "disk 7 31 1 read [fd 5 = /db/data]; working 7 20 io_uring_enter; other_thread 9 9 running");
 }
 
+/* 7 waits for its ring, 9 polls for it, and a limit holds its request back: 11 issues it. */
+#define HELD                                                                      \
+	"thread 7 7 1 R db\nthread 9 7 1 R iou-sqp-7\nthread 11 11 2 S kworker\n" \
+	"thread 8 8 1 R other\nfd 7 3 other io_uring\nfd 7 5 file /db/data\n"     \
+	" 0 cpu0 switch 0(runnable) 7\n"                                          \
+	" 0 cpu1 switch 0(runnable) 9\n"                                          \
+	" 0 cpu3 switch 0(runnable) 8\n"                                          \
+	" 1 cpu0 enter io_uring_enter 3\n"                                        \
+	"10 cpu0 switch 7(blocked) 0\n"                                           \
+	"11 cpu1 ringsubmit 100 22\n"                                             \
+	"11 cpu1 ringfile 100 5\n"
+#define RELEASED(at, sector, limit)                                                           \
+	at " cpu2 switch 0(runnable) 11\n" at " cpu2 work 5 blk_throtl_dispatch_work_fn\n" at \
+	   " cpu2 issue 1 " sector " R\n" at " cpu2 fdname 11 -3 " limit                      \
+	   " unknown throttled 1 " sector "\n" at " cpu2 workdone 5\n" at                     \
+	   " cpu2 switch 11(blocked) 0\n"
+#define DONE                             \
+	"50 cpu1 waking 7 cpu 0\n"       \
+	"50 cpu0 switch 0(runnable) 7\n" \
+	"60 cpu0 leave io_uring_enter 1\n"
+#define AND_THEN "; working 7 20 io_uring_enter; other_thread 9 14 running"
+
+/* From what the largest root is inferred; "" = it is known. */
+static void says_inferred(const char *text, const char *roots, const char *reason)
+{
+	struct told *told = replayed(text);
+
+	assert_string_equal(verdict_of(told, 7), roots);
+	assert_string_equal(told_reason(told->why.roots[0].inferred), reason);
+	told_free(told);
+}
+
+#define BY_LOOKS                                                                         \
+	"a request that the limit had held back ended right before iou-sqp-7[9], which " \
+	"polls for io_uring, was done"
+
+static void a_limit_is_waited_for_through_who_polls(void **unused)
+{
+	says_inferred(HELD RELEASED("36", "8", "limit") "40 cpu2 irq 24 vda\n"
+							"41 cpu2 complete 1 8\n"
+							"42 cpu2 irqexit 24\n"
+							"48 cpu1 ringdone 100\n" DONE,
+		      "throttled 7 26 limit" AND_THEN, BY_LOOKS);
+}
+
+/* It slept by then: that end woke it. */
+static void a_limit_whose_end_wakes_who_polls_is_known(void **unused)
+{
+	says_inferred(
+		HELD "20 cpu1 switch 9(blocked) 0\n" RELEASED(
+			"36", "8", "limit") "40 cpu2 irq 24 vda\n"
+					    "41 cpu2 complete 1 8\n"
+					    "42 cpu2 waking 9 cpu 1\n"
+					    "42 cpu2 irqexit 24\n"
+					    "43 cpu1 switch 0(runnable) 9\n"
+					    "48 cpu1 ringdone 100\n" DONE,
+		"throttled 7 26 limit; working 7 20 io_uring_enter; other_thread 9 7 running; "
+		"disk 9 6 1 read; cpu_queue 0 1 wake-up of an idle CPU",
+		"");
+}
+
+/* It woke another thread: it was of that one. */
+static void what_a_limit_held_back_for_others_is_not_for_who_polls(void **unused)
+{
+	says(HELD "20 cpu3 switch 8(disk) 0\n" RELEASED("36", "8",
+							"limit") "40 cpu2 irq 24 vda\n"
+								 "41 cpu2 complete 1 8\n"
+								 "41 cpu2 waking 8 cpu 3\n"
+								 "42 cpu2 irqexit 24\n"
+								 "48 cpu1 ringdone 100\n" DONE,
+	     "other_thread 9 40 running; working 7 20 io_uring_enter");
+}
+
+static void of_two_limits_either_may_be_it(void **unused)
+{
+	says_inferred(HELD RELEASED("30", "16", "another")
+			      RELEASED("36", "8", "limit") "40 cpu2 irq 24 vda\n"
+							   "41 cpu2 complete 1 16\n"
+							   "41 cpu2 complete 1 8\n"
+							   "42 cpu2 irqexit 24\n"
+							   "48 cpu1 ringdone 100\n" DONE,
+		      "throttled 7 26 I/O limit of a cgroup; which one is not known" AND_THEN,
+		      BY_LOOKS);
+}
+
+/* It had looked meanwhile, and had found nothing: what is done now is something else. */
+static void what_ended_long_before_is_not_what_is_done(void **unused)
+{
+	says(HELD RELEASED("36", "8", "limit") "40 cpu2 irq 24 vda\n"
+					       "41 cpu2 complete 1 8\n"
+					       "42 cpu2 irqexit 24\n"
+					       "400048 cpu1 ringdone 100\n"
+					       "400050 cpu1 waking 7 cpu 0\n"
+					       "400050 cpu0 switch 0(runnable) 7\n"
+					       "400060 cpu0 leave io_uring_enter 1\n",
+	     "other_thread 9 400040 running; working 7 20 io_uring_enter");
+}
+
 #define WORKER                                                                                   \
 	"thread 7 7 1 R db\nthread 8 8 1 R peer\nfd 7 0 file /dev/null\nfd 7 5 pipe pipe:[12]\n" \
 	" 0 cpu0 switch 0(runnable) 7\n"                                                         \
@@ -189,6 +287,11 @@ int main(void)
 		cmocka_unit_test(what_was_ready_must_be_what_is_done),
 		cmocka_unit_test(a_disk_is_waited_for_through_who_polls),
 		cmocka_unit_test(who_polls_knows_the_file),
+		cmocka_unit_test(a_limit_is_waited_for_through_who_polls),
+		cmocka_unit_test(a_limit_whose_end_wakes_who_polls_is_known),
+		cmocka_unit_test(what_a_limit_held_back_for_others_is_not_for_who_polls),
+		cmocka_unit_test(of_two_limits_either_may_be_it),
+		cmocka_unit_test(what_ended_long_before_is_not_what_is_done),
 		cmocka_unit_test(a_worker_is_at_its_request),
 		cmocka_unit_test(of_a_request_that_was_not_given_only_its_file_is_told),
 		cmocka_unit_test(of_an_idle_worker_nothing_is_told),
