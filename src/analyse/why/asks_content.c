@@ -98,6 +98,7 @@ struct changed {
 	uint8_t *found; /* owned; by file and turn, FOUND_KIN and so on: a look found it changed */
 	uint8_t strange[1u << WORD_ABOUT_BITS]; /* strangers changed files that look like that */
 	uint32_t strange_count;
+	uint32_t renames; /* of strangers, whatever they renamed, as strange_count */
 	uint64_t vain_ns,
 		to_ns; /* from the first of the last looks in vain to the last that got it */
 };
@@ -150,6 +151,15 @@ static void count_strange(struct changed *changed, uint32_t slot, uint32_t about
 		return;
 	*is_known = 1;
 	changed->strange_count++;
+}
+
+/* Of two names each few bits are left: one rename in 32 looks like a given file. */
+static void count_rename(struct changed *changed, uint32_t slot, uint64_t time_ns)
+{
+	const struct asks_looks *looks = changed->looks;
+
+	changed->renames +=
+		time_ns > changed->vain_ns && !asks_is_kin(looks->query, slot, looks->slot);
 }
 
 /* Is one of the files a channel as well, or none, as that one? */
@@ -215,12 +225,14 @@ static void change_ended(struct changed *changed, uint32_t slot, uint32_t call, 
 	const struct asks_looks *looks = changed->looks;
 	const char *name = asks_name(looks->query, call);
 	uint32_t about = changed_by(name, in->word);
-	bool rename = strncmp(name, "rename", strlen("rename")) == 0;
+	bool rename = asks_is_rename(name);
 
 	if (changed->has_lists)
 		name_ended(changed, slot, call, call_ns, in);
 	if (!about)
 		return;
+	if (rename)
+		count_rename(changed, slot, in->start_ns);
 	if (looks_at_such(looks, about))
 		count_strange(changed, slot, about, in->start_ns);
 	for (uint32_t i = 0; i < looks->file_count; i++) {
@@ -367,6 +379,13 @@ static bool is_chance(const struct changed *changed)
 	       1u << WORD_ABOUT_BITS;
 }
 
+/* Where strangers rename much, as compilers do, one that looks like the file is chance: see doers.c. */
+static bool is_chance_rename(const struct changed *changed, const struct changer *best)
+{
+	return best->call && changed->renames > ASKS_RENAMES_MOST &&
+	       asks_is_rename(asks_name(changed->looks->query, best->call));
+}
+
 /* Relatives first: what a stranger changed may be another file of that name, or one that looks like it. */
 static bool judge_changed(const struct changed *changed, struct answer *out_answer)
 {
@@ -379,6 +398,8 @@ static bool judge_changed(const struct changed *changed, struct answer *out_answ
 	if (!best && !several && !is_chance(changed)) {
 		all = changed->others;
 		best = only_changer(changed, all, &several);
+		if (best && is_chance_rename(changed, best))
+			best = NULL;
 	}
 	if (!best)
 		return false;

@@ -14,6 +14,9 @@
 /* Threads looked at for one answer after the other: a bound on time, not on meaning. */
 #define ASKS_LOOKS_MAX 2000000u
 
+/* Of strangers, in the time in which an answer changed: among more, one fits the name that is asked for by chance. */
+#define ASKS_RENAMES_MOST 3u
+
 struct question {
 	uint32_t call;	  /* word; 0 = none */
 	uint32_t error;	  /* 0 = it found nothing */
@@ -160,6 +163,8 @@ void asks_found(struct query *query, uint32_t slot, uint64_t got_ns, struct ques
 bool asks_may_go(struct query *query, uint32_t call);
 /* poll and its kin: they ask, but as often they sleep. */
 bool asks_is_watch(struct query *query, uint32_t call);
+/* Of both names few bits are left, so that one in 32 looks like a given name. */
+bool asks_is_rename(const char *call);
 /* It says how much it handed in: not whether what came is more than that its time was up. */
 bool asks_is_ring(struct query *query, uint32_t call);
 /* What was found out so far, and how much was looked at for it: made when it is asked for first. */

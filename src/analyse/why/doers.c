@@ -34,7 +34,6 @@
 #define MOMENT_NS 3000000u
 
 #define ENTRIES_BEHIND 64u /* of a track, up to where what came is taken */
-#define RENAMES_MOST   3u  /* of strangers */
 
 /* ---------------------------------------------------------- what can have changed the answer */
 
@@ -149,6 +148,11 @@ bool asks_is_watch(struct query *query, uint32_t call)
 bool asks_is_ring(struct query *query, uint32_t call)
 {
 	return strcmp(asks_name(query, call), "io_uring_enter") == 0;
+}
+
+bool asks_is_rename(const char *call)
+{
+	return strncmp(call, "rename", strlen("rename")) == 0;
 }
 
 bool asks_may_go(struct query *query, uint32_t call)
@@ -296,11 +300,6 @@ static bool is_about(const struct doers *doers, uint32_t about)
 	return !doers->reason->same || !asked || asked == about;
 }
 
-static bool is_rename(const char *call)
-{
-	return strncmp(call, "rename", strlen("rename")) == 0;
-}
-
 /* Have two pairs, as word_about_both(), one in common? */
 static bool share_one(uint32_t both, uint32_t others)
 {
@@ -316,13 +315,13 @@ static bool is_named(const struct doers *doers, const char *call, uint32_t about
 {
 	const struct doing *doing = doers->doing;
 	uint32_t asked = doing->asked.about;
-	bool rename = is_rename(call);
+	bool rename = asks_is_rename(call);
 
 	*out_named = false;
 	if (!doers->reason->named || !asked || !about)
 		return !doing->exact;
 	/* Of two names each few bits are left, if both were told: too few to know it by them. */
-	if (!doing->as && is_rename(asks_name(doing->query, doing->asked.call)))
+	if (!doing->as && asks_is_rename(asks_name(doing->query, doing->asked.call)))
 		return asked == about ||
 		       (rename ? share_one(asked, about) || word_is_among(asked, about)
 			       : word_is_among(about, asked));
@@ -400,7 +399,7 @@ static void look_at_end(struct doers *doers, uint32_t slot)
 static bool is_strange_rename(struct doers *doers, uint32_t slot, const char *call)
 {
 	bool is_strange =
-		is_rename(call) && !asks_is_kin(doers->doing->query, slot, doers->doing->slot);
+		asks_is_rename(call) && !asks_is_kin(doers->doing->query, slot, doers->doing->slot);
 
 	doers->renames += is_strange;
 	return is_strange;
@@ -567,7 +566,7 @@ bool asks_find_doer(const struct doing *doing, struct answer *out_answer)
 			return !best->several && !is_own(doing, best->answer.slot);
 		}
 		strangers |= best->several ||
-			     (is_rename(best->answer.by) && doers.renames > RENAMES_MOST);
+			     (asks_is_rename(best->answer.by) && doers.renames > ASKS_RENAMES_MOST);
 		if (!strangers && stranger.slot == SLOT_NONE)
 			stranger = best->answer;
 	}

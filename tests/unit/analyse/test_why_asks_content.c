@@ -290,6 +290,43 @@ static void other_calls_change_nothing(void **unused)
 	}
 }
 
+/* Few bits are left of two names: among many renames one looks like the file by chance. */
+static void a_stranger_that_renames_much_has_not_changed_it(void **unused)
+{
+	for (int count = 1; count <= 5; count += 4) {
+		struct script script = begun();
+		struct told *told;
+
+		for (int nr = 0; nr < 4; nr++) {
+			look(&script);
+			for (int i = 0; i < count && nr == 3; i++) {
+				int at_us = script.at_us + 5500 + 100 * i;
+
+				told_add(&script.other,
+					 "%dus cpu1 switch 9(runnable) 6\n%dus cpu1 enter rename\n"
+					 "%dus cpu1 leave rename 0\n",
+					 at_us, at_us + 1, at_us + 9);
+				told_add(&script.other,
+					 "%dus cpu1 fdname 6 -1 /r/tmp unknown asked 0\n"
+					 "%dus cpu1 fdname 6 -1 %s unknown asked 0\n",
+					 at_us + 10, at_us + 10, i ? "/r/some" : "/tmp/d/log");
+				told_add(&script.other, "%dus cpu1 switch 6(runnable) 9\n",
+					 at_us + 20);
+			}
+			nap(&script);
+		}
+		look(&script);
+		says(&script, "enter write 4", 2);
+		says(&script, "leave write 1", 5000);
+		told = looked(&script);
+		if (count == 1)
+			assert_non_null(root_of(told, WHY_OTHER_THREAD, 6));
+		else
+			assert_null(root_of(told, WHY_OTHER_THREAD, 6));
+		told_free(told);
+	}
+}
+
 /* 7 lists the folder of descriptor 5, and 9 does 'way' in the naps that 'when' says. */
 static struct told *listed(const char *way, int result, const char *when)
 {
@@ -507,6 +544,7 @@ int main(void)
 		cmocka_unit_test(an_event_loop_is_woken_for_others_too),
 		cmocka_unit_test(other_ways_to_change_it),
 		cmocka_unit_test(other_calls_change_nothing),
+		cmocka_unit_test(a_stranger_that_renames_much_has_not_changed_it),
 		cmocka_unit_test(names_in_a_folder_that_is_listed_are_a_relatives),
 		cmocka_unit_test(a_stranger_that_writes_makes_no_names),
 		cmocka_unit_test(a_folder_proves_less_than_a_file),
