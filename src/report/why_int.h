@@ -146,7 +146,5 @@ void why_json(FILE *out, const struct why *results, size_t count, const struct f
 
 /* Was it idle for another reason than that it waited for work, which the root has? */
 bool why_words_is_parked(const struct why_root *root);
-/* Of a wait that a timer ended it is not known whether that was a sleep, or a time-out: its call is not. */
-bool why_words_is_any_timer(const struct why_root *root);
 
 #endif

@@ -262,7 +262,7 @@ static void why_print_conclusion(const struct page *page)
 {
 	const struct why *why = page->why;
 	uint64_t stuck = stuck_ns(why), timed_out = asked_ns(why, is_timed_out);
-	uint64_t any_timer = asked_ns(why, why_words_is_any_timer);
+	uint64_t any_timer = asked_ns(why, why_root_is_any_timer);
 	const struct why_before *before = &why->before;
 	const struct plain plains[] = {
 		{ why->working_ns - before->working_ns, "working" },

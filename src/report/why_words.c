@@ -181,16 +181,10 @@ static void put_hardware(FILE *out, const struct why *why, const struct why_row 
 		fprintf(out, ", %s", object);
 }
 
-bool why_words_is_any_timer(const struct why_root *root)
-{
-	return root->kind == WHY_TIMER && !root->is_call && !root->timed_out && !root->why &&
-	       strcmp(root->what, "sleep") == 0;
-}
-
 /* A sleep, or the limit of a wait for something else. */
 static void put_timer(FILE *out, const struct why *why, const struct why_row *row)
 {
-	bool is_any = why_words_is_any_timer(&row->sum);
+	bool is_any = row->any_timers;
 
 	if (!row->sum.timed_out && !is_any) {
 		put_doer(out, why, row, row->sum.why ? "sleeping" : "sleeping until a timer");
@@ -202,14 +196,19 @@ static void put_timer(FILE *out, const struct why *why, const struct why_row *ro
 		return;
 	}
 	if (is_target_row(why, row)) {
-		fprintf(out, "waiting until its own %s: ", is_any ? "timer" : "time-out");
+		fprintf(out, "waiting until its own %s%s: ", is_any ? "timer" : "time-out",
+			is_any && row->many_whats ? "s" : "");
 	} else {
 		why_words_put_who(out, row);
 		fprintf(out, " waiting until %s %s%s: ", row->threads > 1 ? "their" : "its",
-			is_any ? "timer" : "time-out", row->threads > 1 ? "s" : "");
+			is_any ? "timer" : "time-out",
+			row->threads > 1 || (is_any && row->many_whats) ? "s" : "");
 	}
 	if (is_any) {
-		fputs("a sleep, or a time-out (its call was not recorded)", out);
+		fputs(row->many_whats
+			      ? "sleeps, and sleeps or time-outs whose calls were not recorded"
+			      : "a sleep, or a time-out (its call was not recorded)",
+		      out);
 		return;
 	}
 	put_row_in(out, row);
@@ -327,8 +326,7 @@ static void put_class(FILE *out, const struct why *why, const struct why_row *ro
 	else if (row->sum.class == WHY_ASKED && row->sum.timed_out && !is_target_row(why, row) &&
 		 !why_words_is_of_process(why, row))
 		fputs("; until its own time-out", out);
-	else if (row->sum.class == WHY_ASKED && !row->sum.timed_out &&
-		 !why_words_is_any_timer(&row->sum))
+	else if (row->sum.class == WHY_ASKED && !row->sum.timed_out && !row->any_timers)
 		fputs("; by its own request", out);
 	else if (row->sum.kind == WHY_TIMER && row->sum.class == WHY_HELD_UP &&
 		 why_words_is_of_process(why, row))
@@ -512,7 +510,10 @@ char *words_row_short(const struct why *why, const struct why_row *row)
 
 static struct why_row why_row_of_root(const struct why_root *root)
 {
-	return (struct why_row){ .sum = *root, .threads = root->who.tid != 0, .name = "" };
+	return (struct why_row){ .sum = *root,
+				 .threads = root->who.tid != 0,
+				 .name = "",
+				 .any_timers = why_root_is_any_timer(root) };
 }
 
 char *words_root_short(const struct why *why, const struct why_root *root)

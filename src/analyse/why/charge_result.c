@@ -30,6 +30,12 @@ int why_root_compare_object(const struct why_root *a, const struct why_root *b)
 	return order ? order : (a->objects > b->objects) - (a->objects < b->objects);
 }
 
+bool why_root_is_any_timer(const struct why_root *root)
+{
+	return root->kind == WHY_TIMER && !root->is_call && !root->timed_out && !root->why &&
+	       strcmp(root->what, "sleep") == 0;
+}
+
 static int compare_roots(const void *a, const void *b)
 {
 	const struct why_root *x = a, *y = b;

@@ -249,6 +249,7 @@ static void add_root(struct why_row *row, const struct item *item)
 	} else {
 		row->many_whats |= why_root_compare_what(sum, root) != 0;
 	}
+	row->any_timers |= why_root_is_any_timer(root);
 	row->many_objects |= why_root_compare_object(sum, root) != 0;
 	if (strcmp(sum->who.comm, root->who.comm) != 0)
 		row->name = item->name;
@@ -304,6 +305,7 @@ static void put_row(struct folding *folding, const struct item *items, size_t ru
 		.sum = *items[0].root,
 		.name = items[0].root->who.comm,
 		.threads = items[0].root->who.tid != 0,
+		.any_timers = why_root_is_any_timer(items[0].root),
 		.first_root = (uint32_t)(items - folding->items),
 		.root_count = (uint32_t)run,
 	};

@@ -21,6 +21,7 @@ struct why_row {
 	size_t threads;	     /* that did it or waited for it; 0 = none: hardware, a queue */
 	const char *name;    /* of several threads: "cc1", "worker-*" */
 	bool many_whats;     /* sum.what is "" as the roots differ in it */
+	bool any_timers;     /* why_root_is_any_timer() of one root at least */
 	bool many_objects;
 	uint32_t first_root; /* a run in members[] */
 	uint32_t root_count;

@@ -173,6 +173,9 @@ struct why_root {
 int why_root_compare_what(const struct why_root *a, const struct why_root *b);
 int why_root_compare_object(const struct why_root *a, const struct why_root *b);
 
+/* Of a wait that a timer ended it is not known whether that was a sleep, or a time-out: its call is not. */
+bool why_root_is_any_timer(const struct why_root *root);
+
 /* One hop of the chain: from the target (first) to the root (last). */
 struct why_hop {
 	struct why_thread who;

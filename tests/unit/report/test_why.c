@@ -328,6 +328,35 @@ static void threads_of_one_name_are_one_row(void **unused)
 	assert_has(all, "The chain of waits behind the largest hold-up:\n");
 }
 
+/* Of some it is known that they sleep, of others only that a timer ended that. */
+static void a_row_of_sleeps_and_of_other_timers_says_both(void **unused)
+{
+	for (int first = 0; first < 2; first++) {
+		struct why_root sleeper = { .kind = WHY_TIMER,
+					    .class = WHY_ASKED,
+					    .who = MAKE,
+					    .what = first ? "clock_nanosleep" : "sleep",
+					    .is_call = first,
+					    .object = "" };
+		struct why_root roots[32];
+		struct why why = clean_why();
+		AUTO_FREE char *text = NULL;
+
+		memcpy(roots, fake_roots, sizeof(*roots));
+		why.roots = roots;
+		why.root_count = 1;
+		sleeper.who.comm = "cc1";
+		add_crowd(&why, &sleeper, 5);
+		sleeper.what = first ? "sleep" : "nanosleep";
+		sleeper.is_call = !first;
+		add_crowd(&why, &sleeper, 5);
+		text = printed(&why, &clean_facts, &(struct report_why_opts){ .top = 1 });
+		assert_has(text, "10 threads named cc1 waiting until their timers: sleeps, and ");
+		assert_has(text, "whose calls were not recorded");
+		assert_lacks(text, "by its own request");
+	}
+}
+
 /* Kinds of which each thread has a row: 100 sleepers beside others, with numbers in their names. */
 static void a_hundred_small_rows_of_one_kind_are_one_large_row(void **unused)
 {
@@ -853,6 +882,7 @@ int main(void)
 		cmocka_unit_test(what_was_asked_for_in_vain_is_said),
 		cmocka_unit_test(a_server_without_work_is_idle),
 		cmocka_unit_test(threads_of_one_name_are_one_row),
+		cmocka_unit_test(a_row_of_sleeps_and_of_other_timers_says_both),
 		cmocka_unit_test(a_hundred_small_rows_of_one_kind_are_one_large_row),
 		cmocka_unit_test(who_was_halted_did_not_wait_in_something),
 		cmocka_unit_test(a_long_queue_of_threads_is_its_first_and_last),
