@@ -420,7 +420,8 @@ bool wait_lasts(const struct query *query, uint32_t slot, uint32_t word, const s
 	const struct timeline *tl = query->tl;
 
 	return !wait->woken_ns && !(wait->flags & WAIT_LOST) && tl->end_ns &&
-	       !tl->threads[slot]->died && timeline_state_at(tl, slot, tl->end_ns - 1) == word;
+	       !tl->threads[slot]->died &&
+	       (wait_is_cut_off(wait) || timeline_state_at(tl, slot, tl->end_ns - 1) == word);
 }
 
 enum why_waker wait_waker(const struct query *query, uint32_t slot, uint32_t word,

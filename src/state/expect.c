@@ -868,14 +868,43 @@ void expect_asked_again(struct state *state, const struct thread *thread, struct
 	ends_fini(&ends);
 }
 
+/* The last wait, and the one before it: their limits ran out in the same call, for the same, and it has made no other call since. */
+static struct wait *slice_cut_off(struct thread *thread)
+{
+	struct tl_thread *tl = thread->tl;
+	struct wait *last, *before;
+
+	if (thread->sched == SCHED_BLOCKED || tl->wait_count < tl->wait_base + 2)
+		return NULL;
+	last = tl_wait(tl, tl->wait_count - 1);
+	before = tl_wait(tl, tl->wait_count - 2);
+	return last->flags & before->flags & WAIT_TIMED_OUT && last->in == before->in &&
+			       last->fd == before->fd && is_in_call(thread, last)
+		       ? last
+		       : NULL;
+}
+
+void expect_cut_off(struct state *state, struct thread *thread)
+{
+	struct ends ends = { .state = state };
+	struct wait *wait = slice_cut_off(thread);
+
+	if (!wait)
+		return;
+	expect(&ends, thread, wait);
+	ends_fini(&ends);
+}
+
 void expect_at_end(struct state *state)
 {
 	struct ends ends = { .state = state };
 
 	for (uint32_t i = 0; i < state->tl->thread_count; i++) {
 		struct thread *thread = state->threads[i];
-		struct wait *wait;
+		struct wait *wait = thread->sched != SCHED_DEAD ? slice_cut_off(thread) : NULL;
 
+		if (wait)
+			expect(&ends, thread, wait);
 		if (thread->sched != SCHED_BLOCKED || thread->wait >= thread->tl->wait_count ||
 		    thread->wait < thread->tl->wait_base)
 			continue;

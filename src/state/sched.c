@@ -95,6 +95,7 @@ static void switch_out(struct state *state, struct cpu *cpu, const struct event 
 		flow_write(state, thread, now, word_make(WORD_PREEMPTED, ev->cpu));
 		throttle_at_switch(state, thread, ev);
 	} else if (is_death(thread, ev->sched_switch.prev_state)) {
+		expect_cut_off(state, thread);
 		thread_bury(state, thread, now);
 	} else {
 		thread->sched = SCHED_BLOCKED;

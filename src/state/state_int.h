@@ -880,6 +880,8 @@ uint32_t expect_thread(struct state *state, const struct thread *thread,
 		       const struct process *process);
 void expect_at_signal(struct state *state, struct thread *thread, struct wait *wait);
 void expect_at_return(struct state *state, struct thread *thread);
+/* It ends between two slices of a wait: who was awaited in the last one. */
+void expect_cut_off(struct state *state, struct thread *thread);
 void expect_at_end(struct state *state);
 /* A limit ended the wait: what did not come is told, where it is a connection. */
 void expect_timed_out(struct state *state, const struct thread *thread, struct wait *wait);

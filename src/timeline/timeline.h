@@ -379,6 +379,22 @@ struct wait {
 	uint32_t flags; /* enum wait_flag, and WAIT_SET_SHIFT */
 };
 
+/*
+ * One in slices, as its last one, behind which it would have gone on, had the recording or the thread not ended. Made
+ * by analyses; never stored.
+ */
+static inline void wait_cut_off(struct wait *wait)
+{
+	wait->woken_ns = 0;
+	wait->flags |= WAIT_TIMED_OUT;
+	wait->waker = (struct actor){ .slot = UINT32_MAX };
+}
+
+static inline bool wait_is_cut_off(const struct wait *wait)
+{
+	return !wait->woken_ns && (wait->flags & (WAIT_TIMED_OUT | WAIT_LOST)) == WAIT_TIMED_OUT;
+}
+
 static inline uint32_t wait_set(const struct wait *wait)
 {
 	return wait->flags >> WAIT_SET_SHIFT;

@@ -31,7 +31,8 @@
  * slices: whatever they do then, the next wait for the same belongs to it.
  *
  * The last slice is the first one that was not ended by its own time-out; also one in which a signal ended the
- * thread, or asked it to end. Without one, the thread has
+ * thread, or asked it to end. Where the recording or the thread ends between two slices, as by SIGKILL, it would have
+ * gone on for what it waited for. Without one, the thread has
  * given up, and its time-outs were what they are, unless why_missed.c knows better, or the last call
  * found something all the same: it came when the time was up already, before the thread had a CPU. Nothing behind the
  * end of the window counts, so that a cut of the window tells the same.
@@ -67,6 +68,7 @@
 struct slice_run {
 	uint32_t first, last;
 	bool is_joined;	  /* by 'last' */
+	bool is_cut;	  /* joined, as 'last' would not have been the last one */
 	bool is_reported; /* it wrote to its output in between, so that it is inferred */
 	struct wait wait; /* one of them */
 	bool is_missed;	  /* what came wakes nobody: 'answer' */
@@ -167,10 +169,22 @@ bool query_is_on_the_way(struct query *query, const struct wait *wait)
 		       strlen("futex")) == 0;
 }
 
+/*
+ * It waits for any signal, and its own timer sent one: as a limit, where it waits on behind that. What the timer's
+ * handler does are calls, or work.
+ */
+static bool is_tick(struct query *query, const struct wait *wait)
+{
+	return wait->waker.kind == ACTOR_TIMER && wait->waker.signal &&
+	       word_kind(wait->in) == WORD_SYSCALL &&
+	       asks_is_among(" pause rt_sigsuspend sigsuspend ", describe_in(query, wait));
+}
+
 static bool is_timed(struct query *query, const struct wait *wait)
 {
-	return wait->woken_ns && (wait_timed_out(query, wait) || query_is_nap(query, wait) ||
-				  (wait->flags & WAIT_MANY && wait_ticks(query, wait)));
+	return wait->woken_ns &&
+	       (wait_timed_out(query, wait) || query_is_nap(query, wait) || is_tick(query, wait) ||
+		(wait->flags & WAIT_MANY && wait_ticks(query, wait)));
 }
 
 bool query_broken_off(struct query *query, const struct wait *wait)
@@ -195,7 +209,7 @@ static bool is_slice(struct query *query, uint32_t slot, uint32_t index, const s
 /* What the handler of the signal calls, and how it returns. */
 static bool is_of_handler(struct query *query, const struct wait *wait, const char *call)
 {
-	return query_broken_off(query, wait) &&
+	return (query_broken_off(query, wait) || is_tick(query, wait)) &&
 	       asks_is_among(" wait4 waitid waitpid rt_sigreturn ", call);
 }
 
@@ -258,6 +272,7 @@ struct looking {
 	uint64_t worked_all_ns; /* up to that slice, since the first one */
 	uint64_t sliced_ns;	/* all of them together */
 	uint64_t elsewhere_ns;	/* waited for something else since then, or not known what it did */
+	bool is_cut;		/* it looked, and had found nothing, as it or the recording ended */
 };
 
 enum look {
@@ -659,6 +674,20 @@ static bool is_asked_to_end(const struct looking *looking)
 	       query_broken_off(looking->query, &looking->slice);
 }
 
+/* Time-outs up to the end of the recording, or of the thread, which did not end itself: it would have gone on. */
+static bool is_cut_off(const struct looking *looking)
+{
+	const struct query *query = looking->query;
+	const struct tl_thread *thread = query->tl->threads[looking->slot];
+
+	return looking->count > 1 && !looking->went_on_ns && !looking->found_ns &&
+	       !looking->was_long && !looking->is_long && !looking->sent && !looking->opened &&
+	       !looking->turns.count && is_timed(looking->query, &looking->slice) &&
+	       !query_sleeps(looking->query, &looking->slice) &&
+	       (thread->died ? thread->death_ns <= query->end_ns
+			     : query->end_ns >= query->tl->end_ns);
+}
+
 /* When it went on. Of sleeps, who else ends when it does has changed nothing. */
 static uint64_t end_ns(const struct looking *looking)
 {
@@ -709,7 +738,8 @@ static bool look_through(struct looking *looking)
 		looking->index = looking->sure;
 		looking->went_on_ns = looking->found_ns = 0;
 	}
-	return look == LOOK_JOINED || is_asked_to_end(looking);
+	looking->is_cut = look == LOOK_ON && is_cut_off(looking);
+	return look == LOOK_JOINED || looking->is_cut || is_asked_to_end(looking);
 }
 
 /* Go on from that slice. Returns whether the last one was ended by what it waited for. */
@@ -817,6 +847,7 @@ static struct slice_run find_run(struct query *query, uint32_t slot, uint32_t in
 	run.is_joined = look_on(&looking);
 	if (looking.turns_until)
 		*turns_until = looking.turns_until;
+	run.is_cut = looking.is_cut;
 	run.is_reported = looking.has_reported;
 	run.last = looking.index;
 	run.is_missed = !run.is_joined && is_timed(query, &looking.slice) &&
@@ -869,6 +900,7 @@ bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct
 {
 	uint32_t index = word_arg(word);
 	const struct slice_run *run;
+	bool is_cut;
 
 	if (!is_slice(query, slot, index, wait) || query_sleeps(query, wait))
 		return false;
@@ -878,14 +910,21 @@ bool query_slice(struct query *query, uint32_t slot, uint32_t word, const struct
 		out_last->inferred = why_reason_keep(
 			query->why, &(struct why_reason){ .kind = WHY_REASON_REPORTED,
 							  .call = describe_in(query, wait) });
-	if (run->is_joined)
+	is_cut = run->is_joined && run->is_cut;
+	/* Another thread of the process may go on for it, which cuts nothing off. */
+	if (is_timed(query, wait) && (is_cut || !run->is_joined) &&
+	    query_turn(query, slot, wait, &out_last->slot, &index))
+		is_cut = false;
+	else if (run->is_joined)
 		index = run->last;
-	else if (!is_timed(query, wait) || !query_turn(query, slot, wait, &out_last->slot, &index))
+	else
 		return false;
 	timeline_wait(query->tl, out_last->slot, index, &out_last->wait);
 	out_last->word = word_make(WORD_BLOCKED, index);
-	/* Its own helper asked meanwhile, and told it of that: the answer says more. */
-	return !is_helper(query, slot, &out_last->wait) ||
+	if (is_cut)
+		wait_cut_off(&out_last->wait);
+	/* Its own helper asked meanwhile, and told it of that: the answer says more; so does any to what is cut off. */
+	return (!is_cut && !is_helper(query, slot, &out_last->wait)) ||
 	       !query_answer(query, slot, word, wait, &(struct answer){ 0 });
 }
 

@@ -98,10 +98,11 @@ const struct why_reason *query_stuck(struct query *query, uint32_t slot, const s
 	const struct tl_thread *thread = query->tl->threads[slot];
 	bool ended;
 
+	if (wait->woken_ns == 0 && wait_lasts(query, slot, in->word, wait))
+		return why_reason_keep(query->why, &at_end);
 	if (wait->woken_ns == 0)
-		return wait_lasts(query, slot, in->word, wait)
-			       ? why_reason_keep(query->why, &at_end)
-			       : NULL;
+		return wait_is_cut_off(wait) ? ended_by(query, thread, wait, WHY_REASON_ENDED)
+					     : NULL;
 	if ((!query->facts->has_syscalls && !query->facts->is_lean) ||
 	    word_kind(wait->in) != WORD_SYSCALL)
 		return NULL;

@@ -120,9 +120,50 @@ static void a_call_that_opens_is_taken_up_again(void **unused)
 	told_free(told);
 }
 
+/* 7 waits for any signal, beside a timer of its own; 9 sends one at last, or 7 works first. */
+static char *ticks(const char *between)
+{
+	char *text = xstrdup("thread 7 7 1 R waiter\nthread 9 9 7 R sender\n"
+			     "  0 cpu0 switch 0(runnable) 7\n"
+			     "  0 cpu2 switch 0(runnable) 9\n");
+	unsigned at = 5;
+
+	for (int i = 0; i < 3; i++, at += 1000) {
+		told_add(&text, "%u cpu0 enter pause\n%u cpu0 switch 7(blocked) 0\n", at, at + 5);
+		told_add(&text,
+			 "%u cpu0 vector local_timer\n%u cpu0 hrtimer it_real_fn\n"
+			 "%u cpu0 waking 7 cpu 0\n%u cpu0 signal 14 7\n%u cpu0 hrtimerdone\n"
+			 "%u cpu0 vectorexit local_timer\n",
+			 at + 980, at + 980, at + 980, at + 980, at + 980, at + 980);
+		told_add(&text,
+			 "%u cpu0 switch 0(runnable) 7\n%u cpu0 leave pause -514\n"
+			 "%u cpu0 enter %s\n%u cpu0 leave %.*s 4\n",
+			 at + 990, at + 991, at + 992, between, at + 993,
+			 (int)strcspn(between, " "), between);
+	}
+	told_add(&text, "%u cpu0 enter pause\n%u cpu0 switch 7(blocked) 0\n", at, at + 5);
+	told_add(&text, "%u cpu2 enter kill 7 10\n%u cpu2 waking 7 cpu 0\n", at + 400, at + 405);
+	told_add(&text, "%u cpu2 signal 10 7\n%u cpu0 switch 0(runnable) 7\n", at + 405, at + 410);
+	told_add(&text, "%u cpu0 leave pause -514\n%u cpu0 enter getpid\n", at + 411, at + 2100);
+	return text;
+}
+
+static void a_timer_of_its_own_is_a_limit_to_a_wait_for_any_signal(void **unused)
+{
+	AUTO_FREE char *looks = ticks("rt_sigreturn"), *works = ticks("write 1");
+	struct told *told = replayed(looks);
+
+	assert_in_range(charged_ns(told, 9), 3200, 3400);
+	told_free(told);
+	told = replayed(works);
+	assert_in_range(charged_ns(told, 9), 300, 420);
+	told_free(told);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_timer_of_its_own_is_a_limit_to_a_wait_for_any_signal),
 		cmocka_unit_test(a_wait_that_the_end_of_a_child_breaks_off_goes_on),
 		cmocka_unit_test(a_signal_that_is_handled_changes_nothing),
 		cmocka_unit_test(a_call_that_opens_is_taken_up_again),
