@@ -451,10 +451,25 @@ static void find_differing(struct adding *adding, struct why_process *process)
 	why_rows_fini(&rows);
 }
 
+/*
+ * The main thread waits in vain, and looks again and again whether what it waits for is there: who parks it for good
+ * does not look.
+ */
+static bool looks_in_vain(const struct why *why)
+{
+	uint64_t vain_ns = 0;
+
+	for (size_t i = 0; i < why->root_count; i++)
+		vain_ns += is_vain(&why->roots[i], why) ? why->roots[i].ns : 0;
+	return why->target.tid == why->target.tgid && why->slice_count > 1 &&
+	       why->slice_ns * 2 >= vain_ns && vain_ns * 2 >= why->end_ns - why->start_ns;
+}
+
 /* The same, and not deep in what it does. */
 static bool waited_for_any(const struct why *why, const struct stacks *stacks)
 {
-	return only_waited(why) && (is_runtimes(why) || !why_is_amid_work(why, stacks));
+	return only_waited(why) && !looks_in_vain(why) &&
+	       (is_runtimes(why) || !why_is_amid_work(why, stacks));
 }
 
 /* It waited for work, most of all, or its runtime's. */

@@ -622,9 +622,47 @@ static void on_random_traces_the_sums_are_those_of_the_threads(void **unused)
 	}
 }
 
+/* 8 works; 7 waits for what never comes, in slices of 1 ms or all at once. Returns how many are told apart. */
+static size_t main_apart(bool in_slices)
+{
+	AUTO_FREE char *text =
+		xstrdup("thread 7 7 1 R prog\nthread 8 7 1 R prog\n"
+			"0us cpu0 switch 0(runnable) 8\n0us cpu1 switch 0(runnable) 7\n");
+	struct told *told;
+	struct why why;
+	size_t apart;
+
+	for (int i = 0, at = 1; i < 20 && in_slices; i++, at += 1003)
+		told_add(&text,
+			 "%dus cpu1 enter futex 0x7f0010 128 2\n%dus cpu1 switch 7(blocked) 0\n"
+			 "%dus cpu1 vector local_timer\n%dus cpu1 hrtimer hrtimer_wakeup\n"
+			 "%dus cpu1 waking 7 cpu 1\n%dus cpu1 hrtimerdone\n"
+			 "%dus cpu1 vectorexit local_timer\n%dus cpu1 switch 0(runnable) 7\n"
+			 "%dus cpu1 leave futex -110\n",
+			 at, at, at + 1000, at + 1000, at + 1000, at + 1000, at + 1000, at + 1001,
+			 at + 1002);
+	told_add(&text,
+		 "%dus cpu1 enter futex 0x7f0010 128 2\n%dus cpu1 switch 7(blocked) 0\n"
+		 "21000us cpu0 enter getpid\n",
+		 in_slices ? 20062 : 1, in_slices ? 20062 : 1);
+	told = replayed(text);
+	why = process_of(told, 7, 0, 21000000);
+	apart = why.process->apart_count;
+	why_fini(&why);
+	told_free(told);
+	return apart;
+}
+
+static void a_main_thread_that_looks_in_vain_is_part_of_the_sums(void **unused)
+{
+	assert_int_equal(main_apart(true), 0);
+	assert_int_equal(main_apart(false), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_main_thread_that_looks_in_vain_is_part_of_the_sums),
 		cmocka_unit_test(work_of_one_is_a_cause_for_the_other_and_both_count),
 		cmocka_unit_test(who_times_out_on_a_busy_machine_only_waited),
 		cmocka_unit_test(
