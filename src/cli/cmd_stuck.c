@@ -158,9 +158,10 @@ static void take_stacks(const void *context, struct stuck *stuck, struct stacks 
 /* Before anything else is looked at: what is known of them holds while their threads sleep. */
 static void take_goroutines(struct stuck *stuck, struct goroutines *goroutines)
 {
+	const struct go_wanted wanted = { .wait_ms = GO_MS };
 	struct err err = { 0 };
 
-	if (go_take(stuck, GO_MS, goroutines, &err) < 0)
+	if (go_take(stuck, &wanted, goroutines, &err) < 0)
 		stuck_add_missing(stuck, "what goroutines wait for", err.text);
 }
 
@@ -319,7 +320,7 @@ const struct command cmd_stuck = {
 		"\n"
 		"With --watch it inspects again and again, with at most 1 % of one CPU, and prints\n"
 		"each occurrence of a condition once:\n"
-		"  deadlock     threads wait for each other\n"
+		"  deadlock     threads, or goroutines, wait for each other\n"
 		"  chain>5s     a thread waits for others for longer\n"
 		"  D>10s        a thread sleeps in the kernel, in state D, for longer\n"
 		"  convoy>20    more threads than that wait for one\n"

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -17,13 +18,16 @@
 #include "cli/flight_ask.h"
 #include "cli/stuck_runner.h"
 #include "event/stacks.h"
+#include "record/go_take.h"
 #include "record/interrupt.h"
 #include "report/stuck.h"
+#include "stuck/goroutines.h"
 #include "stuck/stalls.h"
 #include "stuck/stuck.h"
 
 #define SHARE \
 	100u /* of the time may be ours: one part in so many, for each kind of look half of it */
+#define GO_MS	 600u /* for what files say of Go programs, and again for memory */
 #define TIDS_MAX 256u /* threads in HOLDUP_TIDS */
 #define TEXT_MAX 4096 /* of a reason, for a command */
 
@@ -32,18 +36,29 @@ struct episode {
 	size_t condition;
 	int32_t tid, tgid;
 	uint64_t seen_ns; /* last */
+	bool is_of_goroutines;
 };
 
 struct watching {
 	const struct stuck_watch *watch;
 	struct stalls *stalls;
-	uint64_t *leasts;	  /* owned: a limit for each condition */
-	struct episode *episodes; /* owned */
+	struct go_layouts *layouts; /* owned; NULL = goroutines are not asked for */
+	uint64_t *leasts;	    /* owned: a limit for each condition */
+	struct episode *episodes;   /* owned */
 	size_t episode_count, episode_cap;
 	uint64_t next_whole_ns; /* no whole look before */
 	uint32_t reports;
 	bool is_deadlock; /* one was told */
 	bool is_slowed;	  /* this was told */
+	bool is_missed;	  /* that goroutines are not known was told */
+};
+
+/* A look at some processes as a whole. */
+struct whole {
+	const int32_t *tgids;
+	size_t count;
+	struct stuck *stuck;
+	struct goroutines goroutines;
 };
 
 static int32_t tgid_of(const struct stuck *stuck, int32_t tid)
@@ -58,7 +73,8 @@ static struct episode *find_episode(struct watching *watching, const struct cond
 	for (size_t i = 0; i < watching->episode_count; i++) {
 		struct episode *episode = &watching->episodes[i];
 
-		if (episode->condition == met->condition && episode->tid == met->tid)
+		if (episode->condition == met->condition && episode->tid == met->tid &&
+		    episode->is_of_goroutines == met->is_of_goroutines)
 			return episode;
 	}
 	return NULL;
@@ -69,7 +85,9 @@ static bool note_episode(struct watching *watching, const struct condition_met *
 			 const struct stuck *stuck)
 {
 	struct episode *episode = find_episode(watching, met);
-	bool is_new = !episode || (met->since_ns && met->since_ns > episode->seen_ns);
+	/* Go's runtime wakes a thread now and then, which ends no wait of a goroutine. */
+	bool is_new = !episode ||
+		      (!met->is_of_goroutines && met->since_ns && met->since_ns > episode->seen_ns);
 
 	if (!episode) {
 		watching->episodes = vec_room(watching->episodes, watching->episode_count,
@@ -77,7 +95,7 @@ static bool note_episode(struct watching *watching, const struct condition_met *
 		episode = &watching->episodes[watching->episode_count++];
 	}
 	*episode = (struct episode){ met->condition, met->tid, tgid_of(stuck, met->tids[0]),
-				     stuck->now_ns };
+				     stuck->now_ns, met->is_of_goroutines };
 	return is_new;
 }
 
@@ -90,17 +108,32 @@ static bool was_looked_at(const int32_t *tgids, size_t count, int32_t tgid)
 	return false;
 }
 
-/* Those that this look should have seen, and did not. */
-static void forget_episodes(struct watching *watching, const int32_t *tgids, size_t count,
-			    uint64_t now_ns)
+/* Whether all goroutines of the process were seen at one instant. */
+static bool was_still(const struct goroutines *goroutines, int32_t tgid)
+{
+	for (size_t i = 0; i < goroutines->process_count; i++) {
+		if (goroutines->processes[i].tgid == tgid)
+			return goroutines->processes[i].is_still;
+	}
+	return false;
+}
+
+/* A look that should have seen it, and did not. */
+static bool is_over(const struct episode *episode, const struct whole *whole)
+{
+	if (episode->seen_ns == whole->stuck->now_ns ||
+	    !was_looked_at(whole->tgids, whole->count, episode->tgid))
+		return false;
+	return !episode->is_of_goroutines || was_still(&whole->goroutines, episode->tgid);
+}
+
+static void forget_episodes(struct watching *watching, const struct whole *whole)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < watching->episode_count; i++) {
-		const struct episode *episode = &watching->episodes[i];
-
-		if (episode->seen_ns == now_ns || !was_looked_at(tgids, count, episode->tgid))
-			watching->episodes[kept++] = *episode;
+		if (!is_over(&watching->episodes[i], whole))
+			watching->episodes[kept++] = watching->episodes[i];
 	}
 	watching->episode_count = kept;
 }
@@ -180,11 +213,13 @@ static bool is_enough(const struct watching *watching)
 
 /* Stacks are taken where there is something to tell. */
 static void tell_all(struct watching *watching, const struct condition_list *list,
-		     struct stuck *stuck)
+		     const struct whole *whole)
 {
 	const struct stuck_watch *watch = watching->watch;
+	struct stuck *stuck = whole->stuck;
 	struct stacks stacks = { 0 };
-	struct report_stuck report = { stuck, &stacks, true, watch->whole };
+	struct report_stuck report = { stuck, &stacks, true, watch->whole,
+				       .goroutines = &whole->goroutines };
 	bool has_stacks = false;
 
 	for (size_t i = 0; i < list->count && !is_enough(watching); i++) {
@@ -222,26 +257,70 @@ static void slow_down(struct watching *watching, uint64_t cost_ns, uint64_t now_
 		text_duration(cost_ns).s, text_duration(pause_ns).s);
 }
 
+static bool is_still(const void *context, int32_t tgid)
+{
+	return stalls_is_still(context, tgid);
+}
+
+/* Once: that deadlocks of a program may not be seen. */
+static void tell_missing(struct watching *watching, const struct whole *whole)
+{
+	for (size_t i = 0; i < whole->goroutines.process_count && !watching->is_missed; i++) {
+		const struct go_process *process = &whole->goroutines.processes[i];
+		AUTO_FREE char *what = xasprintf("goroutines of process %d", process->tgid);
+
+		if (!process->missing[0])
+			continue;
+		tell_failure(what, process->missing);
+		watching->is_missed = true;
+	}
+}
+
+/*
+ * Only where no thread of a process had a CPU from one look to the next: else some goroutine went on. Returns the CPU
+ * time of children, without that of reading the files of programs, which is done once.
+ */
+static uint64_t take_goroutines(const struct watching *watching, struct whole *whole)
+{
+	const struct go_wanted wanted = { .wait_ms = GO_MS,
+					  .layouts = watching->layouts,
+					  .is_wanted = is_still,
+					  .context = watching->stalls };
+	uint64_t begun_ns = child_spent_ns(), once_ns;
+	struct err ignored = { 0 };
+
+	if (!watching->layouts)
+		return 0;
+	once_ns = go_layouts_spent_ns(watching->layouts);
+	(void)go_take(whole->stuck, &wanted, &whole->goroutines, &ignored);
+	once_ns = go_layouts_spent_ns(watching->layouts) - once_ns;
+	return child_spent_ns() - begun_ns - once_ns;
+}
+
 /* What cannot be read is an error the first time; later they may have exited. */
 static int whole_look(struct watching *watching, const int32_t *tgids, size_t count,
 		      struct err *err)
 {
 	const struct stuck_select select = { .tgids = tgids, .count = count, .may_be_gone = true };
-	uint64_t begun_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t begun_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID), cost_ns;
+	struct whole whole = { .tgids = tgids, .count = count };
 	struct condition_list list;
-	struct stuck *stuck;
-	int rc = stuck_look(&select, &stuck, err);
+	int rc = stuck_look(&select, &whole.stuck, err);
 
 	stalls_done(watching->stalls, tgids, count);
 	if (rc < 0)
 		return watching->next_whole_ns ? 0 : rc;
-	conditions_find(watching->watch->conditions, watching->watch->condition_count, stuck,
-			&list);
-	tell_all(watching, &list, stuck);
-	forget_episodes(watching, tgids, count, stuck->now_ns);
-	slow_down(watching, clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - begun_ns, clock_now_ns());
+	cost_ns = take_goroutines(watching, &whole);
+	tell_missing(watching, &whole);
+	conditions_find(watching->watch->conditions, watching->watch->condition_count, whole.stuck,
+			&whole.goroutines, &list);
+	tell_all(watching, &list, &whole);
+	forget_episodes(watching, &whole);
+	cost_ns += clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - begun_ns;
+	slow_down(watching, cost_ns, clock_now_ns());
 	conditions_fini(&list);
-	stuck_free(stuck);
+	goroutines_fini(&whole.goroutines);
+	stuck_free(whole.stuck);
 	return 0;
 }
 
@@ -275,6 +354,15 @@ static bool is_interrupted(const sigset_t *ending, uint64_t wait_ns)
 	return sigtimedwait(ending, NULL, &time) > 0;
 }
 
+static struct go_layouts *make_layouts(const struct stuck_watch *watch)
+{
+	for (size_t i = 0; i < watch->condition_count; i++) {
+		if (watch->conditions[i].kind == CONDITION_DEADLOCK)
+			return go_layouts_new();
+	}
+	return NULL;
+}
+
 static uint64_t *make_leasts(const struct stuck_watch *watch)
 {
 	uint64_t *leasts = xcalloc(watch->condition_count, sizeof(*leasts));
@@ -287,7 +375,9 @@ static uint64_t *make_leasts(const struct stuck_watch *watch)
 int stuck_watch_run(const struct stuck_watch *watch, const struct stuck_select *select,
 		    struct err *err)
 {
-	struct watching watching = { .watch = watch, .leasts = make_leasts(watch) };
+	struct watching watching = { .watch = watch,
+				     .layouts = make_layouts(watch),
+				     .leasts = make_leasts(watch) };
 	int64_t wait_ns = -ENOENT;
 	sigset_t ending;
 
@@ -301,6 +391,7 @@ int stuck_watch_run(const struct stuck_watch *watch, const struct stuck_select *
 	stalls_free(watching.stalls);
 	free(watching.episodes);
 	free(watching.leasts);
+	go_layouts_free(watching.layouts);
 	if (wait_ns < 0 && (wait_ns != -ESRCH || !watching.next_whole_ns))
 		return (int)wait_ns;
 	return watching.is_deadlock ? EXIT_FOUND : EXIT_OK;

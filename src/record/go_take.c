@@ -11,10 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/sorting.h"
+#include "proc/stat.h"
 #include "record/name_child.h"
 #include "stuck/goroutines.h"
 #include "stuck/stuck.h"
@@ -23,45 +25,169 @@
 #define PROGRAMS_MAX  256u  /* of Go, in one look */
 #define PROCESSES_MAX 4096u /* that are asked whether they are some */
 #define TEXT_MAX      120u
+#define GO_LATE	      "reading the program's file failed or took too long"
+#define GO_ELSE	      "it ended, or executed another program, while this was read"
 #define ANSWER_MAX    (64 << 20)
+
+/* Which file it is, and in which state. */
+struct go_file {
+	dev_t device;
+	ino_t inode;
+	off_t bytes;
+	struct timespec changed;
+};
+
+/* Which process it is: an execve() changes the name, if not always. */
+struct go_process_id {
+	int32_t tgid;
+	uint64_t birth;
+	char comm[STUCK_COMM_MAX];
+};
 
 /* A process of Go, and its runtime. */
 struct go_program {
 	int32_t tgid;
+	struct go_process_id id;
+	struct go_file file;
+	bool is_read;	    /* the file is, and that is all that it says */
 	char why[TEXT_MAX]; /* it is not known; "" = it is */
 	struct go_layout layout;
 };
 
+/* The tgid says nothing. */
+struct go_layouts {
+	struct go_program items[PROGRAMS_MAX];
+	size_t count;
+	uint64_t spent_ns;
+};
+
 /* What the first child is to look at: in memory that both have. */
 struct go_files {
-	int32_t tgids[PROCESSES_MAX];
-	size_t tgid_count;
-	int32_t found[PROGRAMS_MAX]; /* those of Go, with ... */
+	struct go_process_id ids[PROCESSES_MAX];
+	size_t id_count;
+	const struct go_layouts *layouts;      /* NULL = none are known */
+	struct go_program found[PROGRAMS_MAX]; /* those of Go, without a layout, with ... */
 	int fds[PROGRAMS_MAX];
-	dev_t devices[PROGRAMS_MAX];
-	ino_t inodes[PROGRAMS_MAX];
 	size_t count;
 };
 
-static void go_find_files(const struct stuck *stuck, struct go_files *files)
+struct go_layouts *go_layouts_new(void)
 {
-	for (size_t i = 0; i < stuck->count && files->tgid_count < PROCESSES_MAX; i++) {
-		const struct stuck_thread *thread = &stuck->threads[i];
+	return xcalloc(1, sizeof(struct go_layouts));
+}
 
-		if (thread->is_asked && (!i || stuck->threads[i - 1].tgid != thread->tgid))
-			files->tgids[files->tgid_count++] = thread->tgid;
+uint64_t go_layouts_spent_ns(const struct go_layouts *layouts)
+{
+	return layouts->spent_ns;
+}
+
+void go_layouts_free(struct go_layouts *layouts)
+{
+	free(layouts);
+}
+
+static struct go_file go_file_of(const struct stat *st)
+{
+	return (struct go_file){ st->st_dev, st->st_ino, st->st_size, st->st_ctim };
+}
+
+static bool go_is_same_file(const struct go_file *a, const struct go_file *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->bytes == b->bytes &&
+	       a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
+/* Of that file in an array; NULL = it is in none. */
+static const struct go_program *go_find_layout(const struct go_program *programs, size_t count,
+					       const struct go_file *file)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (programs[i].is_read && go_is_same_file(&programs[i].file, file))
+			return &programs[i];
+	}
+	return NULL;
+}
+
+/* Those of whose files all is read. A file that changed takes a new place; those that find none are read each time. */
+static void go_keep_layouts(struct go_layouts *layouts, const struct go_program *programs,
+			    size_t count, uint64_t spent_ns)
+{
+	size_t before = layouts->count;
+
+	for (size_t i = 0; i < count && layouts->count < PROGRAMS_MAX; i++) {
+		if (programs[i].is_read &&
+		    !go_find_layout(layouts->items, layouts->count, &programs[i].file))
+			layouts->items[layouts->count++] = programs[i];
+	}
+	if (layouts->count > before)
+		layouts->spent_ns += spent_ns;
+}
+
+/* Whether it is still the process that was looked at, under the name that it had. May hang: for a child. */
+static bool go_is_same_process(const struct go_process_id *id)
+{
+	char path[32], line[STAT_BYTES_MAX], comm[STUCK_COMM_MAX];
+	struct proc_stat stat;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", id->tgid);
+	if (!stat_read(AT_FDCWD, path, line, &stat) || stat.field[STAT_BIRTH] != id->birth)
+		return false;
+	stat_copy_comm(&stat, comm, sizeof(comm));
+	return strcmp(comm, id->comm) == 0;
+}
+
+/* In which calls Go's runtime parks threads. */
+static bool go_is_in_parking(const struct stuck_thread *thread)
+{
+	static const char *const calls[] = { "futex", "epoll_wait", "epoll_pwait" };
+
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		if (strcmp(thread->in, calls[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whether a process may have nobody but goroutines that all wait; its first thread is at 'first'. */
+static bool go_may_be_stuck(const struct stuck *stuck, size_t first)
+{
+	for (size_t i = first;
+	     i < stuck->count && stuck->threads[i].tgid == stuck->threads[first].tgid; i++) {
+		if (!stuck->threads[i].runs || !go_is_in_parking(&stuck->threads[i]))
+			return false;
+	}
+	return true;
+}
+
+static void go_find_files(const struct stuck *stuck, const struct go_wanted *wanted,
+			  struct go_files *files)
+{
+	for (size_t i = 0; i < stuck->count && files->id_count < PROCESSES_MAX; i++) {
+		const struct stuck_thread *thread = &stuck->threads[i];
+		const struct stuck_thread *main = stuck_find(stuck, thread->tgid);
+		struct go_process_id *id;
+
+		if (!thread->is_asked || !main || (i && thread[-1].tgid == thread->tgid))
+			continue;
+		if (wanted->is_wanted && (!go_may_be_stuck(stuck, i) ||
+					  !wanted->is_wanted(wanted->context, thread->tgid)))
+			continue;
+		id = &files->ids[files->id_count++];
+		*id = (struct go_process_id){ .tgid = main->tid, .birth = main->birth };
+		memcpy(id->comm, main->comm, sizeof(id->comm));
 	}
 }
 
 /* In the child, which may still open files. */
 static void go_open_files(struct go_files *files)
 {
-	for (size_t i = 0; i < files->tgid_count && files->count < PROGRAMS_MAX; i++) {
+	for (size_t i = 0; i < files->id_count && files->count < PROGRAMS_MAX; i++) {
+		struct go_program *program = &files->found[files->count];
 		char path[32];
 		struct stat st;
 		int fd;
 
-		snprintf(path, sizeof(path), "/proc/%d/exe", files->tgids[i]);
+		snprintf(path, sizeof(path), "/proc/%d/exe", files->ids[i].tgid);
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0)
 			continue;
@@ -69,50 +195,49 @@ static void go_open_files(struct go_files *files)
 			close(fd);
 			continue;
 		}
-		files->found[files->count] = files->tgids[i];
-		files->devices[files->count] = st.st_dev;
-		files->inodes[files->count] = st.st_ino;
+		*program = (struct go_program){ .tgid = files->ids[i].tgid,
+						.id = files->ids[i],
+						.file = go_file_of(&st) };
+		snprintf(program->why, TEXT_MAX, "%s",
+			 go_is_same_process(&program->id) ? GO_LATE : GO_ELSE);
 		files->fds[files->count++] = fd;
 	}
 }
 
-/* Of several that run one program, it is read once: the index of the first. */
-static size_t go_first_of(const struct go_files *files, size_t index)
+/* In the child. Of several that run one program, it is read once. */
+static void go_read_file(const struct go_files *files, const struct go_program *before,
+			 size_t index, struct go_program *program)
 {
-	size_t first = 0;
+	const struct go_layouts *layouts = files->layouts;
+	const struct go_program *known =
+		layouts ? go_find_layout(layouts->items, layouts->count, &program->file) : NULL;
+	const char *why;
 
-	while (files->devices[first] != files->devices[index] ||
-	       files->inodes[first] != files->inodes[index])
-		first++;
-	return first;
+	if (!known)
+		known = go_find_layout(before, index, &program->file);
+	if (known) {
+		program->layout = known->layout;
+		memcpy(program->why, known->why, sizeof(program->why));
+	} else {
+		why = go_layout_read(files->fds[index], &program->layout);
+		snprintf(program->why, TEXT_MAX, "%s", why ? why : "");
+	}
+	program->is_read = true;
 }
 
 /* In the child. Those that it has no time for stand there without a layout. */
 static _Noreturn void go_read_files(struct go_files *files, int fd)
 {
-	struct go_program *programs;
+	struct go_program *programs = files->found;
 
 	go_open_files(files);
 	name_child_give_up();
-	programs = xcalloc(files->count + 1, sizeof(*programs));
-	for (size_t i = 0; i < files->count; i++) {
-		programs[i].tgid = files->found[i];
-		snprintf(programs[i].why, TEXT_MAX,
-			 "reading the program's file failed or took too long");
-	}
 	if (file_write(fd, programs, files->count * sizeof(*programs)) < 0)
 		_exit(1);
 	for (size_t i = 0; i < files->count; i++) {
-		size_t first = go_first_of(files, i);
-		const char *why;
-
-		if (first < i) {
-			programs[i] = programs[first];
-			programs[i].tgid = files->found[i];
-		} else {
-			why = go_layout_read(files->fds[i], &programs[i].layout);
-			snprintf(programs[i].why, TEXT_MAX, "%s", why ? why : "");
-		}
+		if (strcmp(programs[i].why, GO_LATE) != 0)
+			continue;
+		go_read_file(files, programs, i, &programs[i]);
 		if (pwrite(fd, &programs[i], sizeof(programs[i]),
 			   (off_t)(i * sizeof(programs[i]))) != (ssize_t)sizeof(programs[i]))
 			_exit(1);
@@ -139,18 +264,6 @@ static void *go_answer(int fd, size_t *out_bytes)
 
 /* ------------------------------------------------------------------ memory */
 
-/* In which calls Go's runtime parks threads. */
-static bool go_is_parked(const struct stuck_thread *thread)
-{
-	static const char *const calls[] = { "futex", "epoll_wait", "epoll_pwait" };
-
-	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
-		if (strcmp(thread->in, calls[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 static size_t go_threads_of(const struct stuck *stuck, int32_t tgid, struct go_thread **out_threads)
 {
 	struct go_thread *threads = xcalloc(stuck->count + 1, sizeof(*threads));
@@ -160,8 +273,9 @@ static size_t go_threads_of(const struct stuck *stuck, int32_t tgid, struct go_t
 		const struct stuck_thread *thread = &stuck->threads[i];
 
 		if (thread->tgid == tgid)
-			threads[count++] = (struct go_thread){ thread->tid, thread->pc,
-							       thread->runs, go_is_parked(thread) };
+			threads[count++] =
+				(struct go_thread){ thread->tid, thread->pc, thread->runs,
+						    go_is_in_parking(thread) };
 	}
 	*out_threads = threads;
 	return count;
@@ -179,6 +293,30 @@ static bool go_write(int fd, const struct goroutines *goroutines)
 			  goroutines->group_count * sizeof(*goroutines->groups)) == 0 &&
 	       file_write(fd, goroutines->ids, goroutines->id_count * sizeof(*goroutines->ids)) ==
 		       0;
+}
+
+/* What was read is of another program. */
+static void go_forget(struct goroutines *goroutines)
+{
+	struct go_process *process = &goroutines->processes[0];
+
+	*process = (struct go_process){ .tgid = process->tgid };
+	snprintf(process->missing, sizeof(process->missing), "%s", GO_ELSE);
+	goroutines->group_count = goroutines->id_count = 0;
+}
+
+/* In the child: whether it is the same process with the same program as before its memory was read. */
+static bool go_is_same_program(const struct go_program *program)
+{
+	char path[32];
+	struct go_file file;
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", program->tgid);
+	if (stat(path, &st) < 0)
+		return false;
+	file = go_file_of(&st);
+	return go_is_same_file(&file, &program->file) && go_is_same_process(&program->id);
 }
 
 /* In the child. */
@@ -200,6 +338,8 @@ static _Noreturn void go_read_memory(const struct stuck *stuck, const struct go_
 		target.thread_count = go_threads_of(stuck, target.tgid, &threads);
 		target.threads = threads;
 		goroutines_read(&target, proc_fd, &goroutines);
+		if (!go_is_same_program(&programs[i]))
+			go_forget(&goroutines);
 		if (!go_write(fd, &goroutines))
 			_exit(1);
 		free(threads);
@@ -324,11 +464,12 @@ static void go_add_missing(struct goroutines *goroutines, const struct go_progra
 }
 
 /* What the first child found: an array, for the caller to free. It may have come to no end. */
-static struct go_program *go_programs(const struct stuck *stuck, int wait_ms, size_t *out_count,
-				      int *out_rc)
+static struct go_program *go_programs(const struct stuck *stuck, const struct go_wanted *wanted,
+				      size_t *out_count, int *out_rc)
 {
 	AUTO_CLOSE int fd = memfd_create("holdup-go", MFD_CLOEXEC);
 	AUTO_FREE struct go_files *files = xcalloc(1, sizeof(*files));
+	uint64_t begun_ns = child_spent_ns();
 	struct go_program *programs;
 	struct err ignored = { 0 };
 	size_t bytes;
@@ -336,27 +477,31 @@ static struct go_program *go_programs(const struct stuck *stuck, int wait_ms, si
 
 	*out_count = 0;
 	*out_rc = 0;
-	go_find_files(stuck, files);
-	child = fd < 0 || !files->tgid_count ? -1 : fork();
+	files->layouts = wanted->layouts;
+	go_find_files(stuck, wanted, files);
+	child = fd < 0 || !files->id_count ? -1 : fork();
 	if (child < 0)
 		return NULL;
 	if (child == 0)
 		go_read_files(files, fd);
-	*out_rc = name_child_await(child, wait_ms, &ignored);
+	*out_rc = name_child_await(child, wanted->wait_ms, &ignored);
 	programs = go_answer(fd, &bytes);
 	*out_count = bytes / sizeof(*programs);
 	for (size_t i = 0; i < *out_count; i++)
 		go_end_text(programs[i].why, TEXT_MAX);
+	if (wanted->layouts)
+		go_keep_layouts(wanted->layouts, programs, *out_count, child_spent_ns() - begun_ns);
 	return programs;
 }
 
 ORDER_FUNCTION(by_tgid, struct go_process, ORDER_UP(tgid));
 
-int go_take(const struct stuck *stuck, int wait_ms, struct goroutines *goroutines, struct err *err)
+int go_take(const struct stuck *stuck, const struct go_wanted *wanted,
+	    struct goroutines *goroutines, struct err *err)
 {
 	size_t count, bytes;
 	int rc;
-	AUTO_FREE struct go_program *programs = go_programs(stuck, wait_ms, &count, &rc);
+	AUTO_FREE struct go_program *programs = go_programs(stuck, wanted, &count, &rc);
 	AUTO_CLOSE int fd = count ? memfd_create("holdup-go", MFD_CLOEXEC) : -1;
 	AUTO_FREE uint8_t *answer = NULL;
 	struct err ignored = { 0 };
@@ -368,7 +513,8 @@ int go_take(const struct stuck *stuck, int wait_ms, struct goroutines *goroutine
 	if (child == 0)
 		go_read_memory(stuck, programs, count, fd);
 	if (child > 0)
-		(void)name_child_await(child, wait_ms, &ignored); /* who is missing, is told */
+		(void)name_child_await(child, wanted->wait_ms,
+				       &ignored); /* who is missing, is told */
 	answer = child > 0 ? go_answer(fd, &bytes) : NULL;
 	if (answer)
 		go_parse(answer, bytes, goroutines);

@@ -855,7 +855,8 @@ char *report_met_reason(const struct report_met *met, const struct report_stuck 
 		met->met->count > 1 ? xasprintf(" and %zu more", met->met->count - 1) : NULL;
 
 	if (met->condition->kind == CONDITION_DEADLOCK)
-		return deadlock_reason(stuck, met->met);
+		return met->met->is_of_goroutines ? report_stuck_go_reason(report, met->met->tid)
+						  : deadlock_reason(stuck, met->met);
 	return xasprintf("%s: %s%s%s%s; %s%s", condition_words[met->condition->kind], name,
 			 others ? others : "", wait[0] ? " in " : "", wait,
 			 is_chain_inferred(stuck, first) ? "inferred: " : "", root);
@@ -869,6 +870,10 @@ void report_met_text(FILE *out, const struct report_met *met, const struct repor
 	size_t rows = met->met->count < MET_ROWS ? met->met->count : MET_ROWS;
 
 	fprintf(out, "%s %s (%s)\n", text_local_time(met->time_ns).s, safe, met->condition->text);
+	if (met->met->is_of_goroutines) {
+		report_stuck_go_met(out, report, met->met->tid);
+		return;
+	}
 	for (size_t i = 0; i < rows; i++) {
 		const struct stuck_thread *thread = stuck_find(stuck, met->met->tids[i]);
 

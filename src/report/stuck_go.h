@@ -2,6 +2,7 @@
 #ifndef REPORT_STUCK_GO_H
 #define REPORT_STUCK_GO_H
 
+#include <stdint.h>
 #include <stdio.h>
 
 struct json;
@@ -12,6 +13,12 @@ void report_stuck_go_deadlocks(FILE *out, const struct report_stuck *report);
 
 /* Of the other ones. */
 void report_stuck_go_rest(FILE *out, const struct report_stuck *report);
+
+/* In words: "deadlock: the 2 goroutines of a[3] wait for each other". Owned; as it comes from the program. */
+char *report_stuck_go_reason(const struct report_stuck *report, int32_t tgid);
+
+/* The goroutines of one such process. */
+void report_stuck_go_met(FILE *out, const struct report_stuck *report, int32_t tgid);
 
 /* The key "goroutines". */
 void report_stuck_go_json(struct json *json, const struct report_stuck *report);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/sorting.h"
 #include "base/text.h"
+#include "stuck/goroutines.h"
 #include "stuck/stuck.h"
 
 #define WANTED "a condition is deadlock, chain>5s, D>10s or convoy>20, got \"%s\""
@@ -71,6 +72,40 @@ static void find_deadlocks(size_t condition, const struct stuck *stuck, struct c
 
 		set_tids(add_met(list, condition, cycle->tids[0]), stuck, cycle->tids,
 			 cycle->count);
+	}
+}
+
+/* The main thread stands for its process, and is always there. */
+static void set_process(struct condition_met *met, const struct stuck *stuck, int32_t tgid)
+{
+	bool is_known = true;
+
+	met->is_of_goroutines = true;
+	met->tids = xcalloc(stuck->count + 1, sizeof(*met->tids));
+	met->tids[met->count++] = tgid;
+	for (size_t i = 0; i < stuck->count; i++) {
+		const struct stuck_thread *thread = &stuck->threads[i];
+
+		if (thread->tgid != tgid)
+			continue;
+		if (thread->tid != tgid)
+			met->tids[met->count++] = thread->tid;
+		is_known &= thread->since_ns != 0;
+		if (thread->since_ns > met->since_ns)
+			met->since_ns = thread->since_ns;
+	}
+	if (!is_known)
+		met->since_ns = 0;
+}
+
+static void find_go_deadlocks(size_t condition, const struct stuck *stuck,
+			      const struct goroutines *goroutines, struct condition_list *list)
+{
+	for (size_t i = 0; goroutines && i < goroutines->process_count; i++) {
+		int32_t tgid = goroutines->processes[i].tgid;
+
+		if (goroutines->processes[i].is_deadlock)
+			set_process(add_met(list, condition, tgid), stuck, tgid);
 	}
 }
 
@@ -144,7 +179,7 @@ static void find_chains(size_t condition, uint64_t least_ns, const struct stuck 
 }
 
 void conditions_find(const struct condition *conditions, size_t count, const struct stuck *stuck,
-		     struct condition_list *out_list)
+		     const struct goroutines *goroutines, struct condition_list *out_list)
 {
 	*out_list = (struct condition_list){ 0 };
 	for (size_t i = 0; i < count; i++) {
@@ -153,6 +188,7 @@ void conditions_find(const struct condition *conditions, size_t count, const str
 		switch (condition->kind) {
 		case CONDITION_DEADLOCK:
 			find_deadlocks(i, stuck, out_list);
+			find_go_deadlocks(i, stuck, goroutines, out_list);
 			break;
 		case CONDITION_CHAIN:
 			find_chains(i, condition->least_ns, stuck, out_list);

@@ -1,7 +1,7 @@
 /*
  * condition.h - what somebody waits for to happen: a deadlock, a long chain of waits, a long sleep in D.
  *
- *	deadlock    threads wait for each other
+ *	deadlock    threads, or goroutines, wait for each other
  *	chain>5s    a thread has waited for others for longer
  *	D>10s       a thread has slept in the kernel for longer, in state D
  *	convoy>20   more threads than that wait for one
@@ -9,10 +9,12 @@
 #ifndef STUCK_CONDITION_H
 #define STUCK_CONDITION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct err;
+struct goroutines;
 struct stuck;
 
 enum condition_kind {
@@ -39,6 +41,8 @@ struct condition_met {
 	int32_t *tids; /* owned: who waits there, longest first; of a deadlock, its threads */
 	size_t count;
 	uint64_t since_ns; /* CLOCK_MONOTONIC: since when the first of them waits; 0 = unknown */
+	/* A deadlock of goroutines: the threads are those of the process, which had no CPU since then. */
+	bool is_of_goroutines;
 };
 
 struct condition_list {
@@ -46,9 +50,9 @@ struct condition_list {
 	size_t count, cap;
 };
 
-/* Of the threads that were asked for, and of deadlocks and convoys that they are in. */
+/* Of the threads that were asked for, and of deadlocks and convoys that they are in; goroutines may be NULL. */
 void conditions_find(const struct condition *conditions, size_t count, const struct stuck *stuck,
-		     struct condition_list *out_list);
+		     const struct goroutines *goroutines, struct condition_list *out_list);
 
 void conditions_fini(struct condition_list *list);
 

@@ -55,10 +55,11 @@ static void go_fill_reason(const struct go_reader *reader, const struct goroutin
 	if (goroutine->state == GO_CALLS)
 		reason = "system call or C";
 	else if (goroutine->state == GO_RUNS)
-		reason = goroutine->mark.status == 2 ? "running" : "runnable";
-	else if (goroutine->state != GO_CHANGES && goroutine->mark.reason < reader->reason_count)
-		reason = reader->reasons[goroutine->mark.reason];
-	snprintf(group->reason, sizeof(group->reason), "%s", reason);
+		reason = goroutine->mark.status == GO_RUNNING ? "running" : "runnable";
+	else if (goroutine->state != GO_CHANGES)
+		reason = go_reason(reader, goroutine);
+	snprintf(group->reason, sizeof(group->reason), "%s%s", reason,
+		 goroutine->mark.status == GO_LEAKED ? " (leaked)" : "");
 }
 
 static bool go_is_of_runtime(const char *function)

@@ -18,6 +18,21 @@
 #define GO_TYPE_SIGNAL	"os.Signal"
 #define GO_CHANNELS_MAX 64u /* of a select */
 
+/* As runtime/runtime2.go has them. */
+enum go_status {
+	GO_IDLE,
+	GO_RUNNABLE,
+	GO_RUNNING,
+	GO_SYSCALL,
+	GO_WAITING,
+	GO_DEAD = 6,
+	GO_COPYSTACK = 8,
+	GO_PREEMPTED = 9,
+	GO_LEAKED =
+		10, /* since 1.26: it waits, and the collector found nobody who could end that */
+	GO_DEAD_EXTRA = 11, /* since 1.26: kept for a thread that C may begin */
+};
+
 /* What of it says that it is in the same wait, when it is read again. */
 struct go_mark {
 	uint64_t number, sp, pc, waiting, thread;
@@ -58,9 +73,29 @@ struct go_reader {
 	size_t reason_count;
 };
 
+/* Of a status: whether it stands for no goroutine at all. */
+bool go_is_none(uint32_t status);
+
+/* The same: whether a reason is told for which it waits. */
+bool go_is_parked(uint32_t status);
+
+enum go_state go_state_of(uint32_t status, const char *reason);
+
+/* By the function of the runtime that a goroutine was begun with: whether it runs functions of the program. */
+bool go_is_for_program(const char *start, enum go_state state);
+
 static inline const uint64_t *go_at(const struct go_reader *reader)
 {
 	return reader->target->layout->at;
+}
+
+/* Why it waits, as the runtime has it; "" = not known. Of one that does not wait it is an old one. */
+static inline const char *go_reason(const struct go_reader *reader,
+				    const struct goroutine *goroutine)
+{
+	return goroutine->mark.reason < reader->reason_count
+		       ? reader->reasons[goroutine->mark.reason]
+		       : "";
 }
 
 /* What it waits for, by its stack, its queues and semaphores. */

@@ -231,9 +231,7 @@ static void go_take_lock(struct go_reader *reader, struct goroutine *goroutine)
 
 void go_object_find(struct go_reader *reader, struct goroutine *goroutine)
 {
-	const char *reason = goroutine->mark.reason < reader->reason_count
-				     ? reader->reasons[goroutine->mark.reason]
-				     : "";
+	const char *reason = go_reason(reader, goroutine);
 
 	if (goroutine->state == GO_IO)
 		go_poll_find(reader, goroutine);

@@ -16,18 +16,6 @@
 #define WINDOW_BYTES   1024u /* of a stack, that are read at once */
 #define STATUS_SCAN    0x1000u
 
-/* As runtime/runtime2.go has them. */
-enum go_status {
-	GO_IDLE,
-	GO_RUNNABLE,
-	GO_RUNNING,
-	GO_SYSCALL,
-	GO_WAITING,
-	GO_DEAD = 6,
-	GO_COPYSTACK = 8,
-	GO_PREEMPTED = 9,
-};
-
 void goroutines_fini(struct goroutines *goroutines)
 {
 	free(goroutines->processes);
@@ -92,52 +80,6 @@ static bool go_is_same(const struct go_mark *a, const struct go_mark *b)
 	       a->reason == b->reason;
 }
 
-static enum go_state go_waiting_state(const char *reason)
-{
-	static const char *const others[] = { "chan receive",
-					      "chan send",
-					      "chan receive (nil chan)",
-					      "chan send (nil chan)",
-					      "select",
-					      "select (no cases)",
-					      "semacquire",
-					      "sync.Mutex.Lock",
-					      "sync.RWMutex.RLock",
-					      "sync.RWMutex.Lock",
-					      "sync.Cond.Wait",
-					      "sync.WaitGroup.Wait",
-					      "coroutine" };
-
-	if (strcmp(reason, "IO wait") == 0)
-		return GO_IO;
-	if (strcmp(reason, "sleep") == 0)
-		return GO_SLEEPS;
-	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
-		if (strcmp(reason, others[i]) == 0)
-			return GO_WAITS;
-	}
-	return GO_OTHER;
-}
-
-static enum go_state go_state_of(const struct go_reader *reader, const struct go_mark *mark)
-{
-	switch (mark->status) {
-	case GO_RUNNABLE:
-	case GO_RUNNING:
-	case GO_COPYSTACK:
-	case GO_PREEMPTED:
-		return GO_RUNS;
-	case GO_SYSCALL:
-		return GO_CALLS;
-	case GO_WAITING:
-		return mark->reason < reader->reason_count
-			       ? go_waiting_state(reader->reasons[mark->reason])
-			       : GO_OTHER;
-	default:
-		return GO_OTHER;
-	}
-}
-
 /* The thread that runs it, by our number; 0 = not known. */
 static int32_t go_thread_of(struct go_reader *reader, const struct goroutine *goroutine)
 {
@@ -153,24 +95,6 @@ static int32_t go_thread_of(struct go_reader *reader, const struct goroutine *go
 			return target->threads[i].tid;
 	}
 	return 0;
-}
-
-/* The runtime's own; what runs finalizers for it is the program's while it does. */
-static bool go_is_runtime(struct go_reader *reader, const struct goroutine *goroutine)
-{
-	char name[GO_FUNCTION_MAX];
-
-	if (!go_code_name(&reader->code, goroutine->start, name))
-		return false;
-	if (strcmp(name, "os/signal.loop") == 0)
-		return true;
-	if (strncmp(name, "runtime.", 8) != 0 || strcmp(name, "runtime.main") == 0 ||
-	    strcmp(name, "runtime.handleAsyncEvent") == 0)
-		return false;
-	return (strcmp(name, "runtime.runfinq") != 0 &&
-		strncmp(name, "runtime.runFinalizers", 21) != 0 &&
-		strncmp(name, "runtime.runCleanups", 19) != 0) ||
-	       goroutine->state == GO_OTHER;
 }
 
 /* ------------------------------------------------------------------ its stack */
@@ -254,24 +178,52 @@ static void go_walk(struct go_reader *reader, struct goroutine *goroutine)
 
 /* ------------------------------------------------------------------ all of them */
 
+/* Whether its stack, as far as it is known, has nothing but the runtime's functions. */
+static bool go_is_in_runtime(struct go_reader *reader, const struct goroutine *goroutine)
+{
+	for (size_t i = 0; i < goroutine->count; i++) {
+		struct go_spot spot =
+			go_code_spot(&reader->code, reader->pcs[goroutine->first + i]);
+
+		for (uint32_t k = 0; k < spot.count; k++) {
+			if (strncmp(reader->code.frames[spot.first + k].function, "runtime.", 8) !=
+			    0)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* The runtime's own: it began it for itself, and it runs nobody else's code. */
+static bool go_is_runtime(struct go_reader *reader, const struct goroutine *goroutine)
+{
+	char name[GO_FUNCTION_MAX];
+
+	if (!go_code_name(&reader->code, goroutine->start, name))
+		return false;
+	if (strcmp(name, "os/signal.loop") == 0)
+		return true;
+	return strncmp(name, "runtime.", 8) == 0 && !go_is_for_program(name, goroutine->state) &&
+	       go_is_in_runtime(reader, goroutine);
+}
+
 static void go_take(struct go_reader *reader, uint64_t address, const uint8_t *bytes)
 {
 	struct goroutine goroutine = { .address = address, .mark = go_mark_of(reader, bytes) };
 
-	if (goroutine.mark.status == GO_DEAD || goroutine.mark.status == GO_IDLE ||
-	    !goroutine.mark.number)
+	if (go_is_none(goroutine.mark.status) || !goroutine.mark.number)
 		return;
 	goroutine.since_ns =
-		goroutine.mark.status == GO_WAITING ? go_field(reader, bytes, GO_G_WAIT_SINCE) : 0;
+		go_is_parked(goroutine.mark.status) ? go_field(reader, bytes, GO_G_WAIT_SINCE) : 0;
 	goroutine.created = go_field(reader, bytes, GO_G_CREATED_PC);
 	goroutine.start = go_field(reader, bytes, GO_G_START_PC);
 	goroutine.lr = go_nested(reader, bytes, GO_G_SCHED, GO_SCHED_LR);
 	goroutine.stack_lo = go_nested(reader, bytes, GO_G_STACK, GO_STACK_LO);
 	goroutine.stack_hi = go_nested(reader, bytes, GO_G_STACK, GO_STACK_HI);
-	goroutine.state = go_state_of(reader, &goroutine.mark);
+	goroutine.state = go_state_of(goroutine.mark.status, go_reason(reader, &goroutine));
 	goroutine.tid = go_thread_of(reader, &goroutine);
-	goroutine.is_runtime = go_is_runtime(reader, &goroutine);
 	go_walk(reader, &goroutine);
+	goroutine.is_runtime = go_is_runtime(reader, &goroutine);
 	go_object_find(reader, &goroutine);
 	reader->all = vec_room(reader->all, reader->count, &reader->cap, sizeof(*reader->all));
 	reader->all[reader->count++] = goroutine;

@@ -231,6 +231,22 @@ size_t stalls_due(const struct stalls *stalls, const uint64_t *leasts, size_t le
 	return count;
 }
 
+bool stalls_is_still(const struct stalls *stalls, int32_t tgid)
+{
+	bool is_there = false;
+
+	for (size_t i = 0; i < stalls->count; i++) {
+		const struct stall *stall = &stalls->items[i];
+
+		if (stall->tgid != tgid)
+			continue;
+		if (!stall->runs || stall->since_ns == stalls->now_ns)
+			return false;
+		is_there = true;
+	}
+	return is_there;
+}
+
 void stalls_done(struct stalls *stalls, const int32_t *tgids, size_t count)
 {
 	size_t next = 0;

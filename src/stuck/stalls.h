@@ -16,6 +16,7 @@
 #ifndef STUCK_STALLS_H
 #define STUCK_STALLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,9 @@ int stalls_look(struct stalls *stalls, struct err *err);
  */
 size_t stalls_due(const struct stalls *stalls, const uint64_t *leasts, size_t least_count,
 		  int32_t **out_tgids);
+
+/* Whether all its threads that are known slept from the look before this one, at least. */
+bool stalls_is_still(const struct stalls *stalls, int32_t tgid);
 
 /* These were looked at, all that was due in them. */
 void stalls_done(struct stalls *stalls, const int32_t *tgids, size_t count);

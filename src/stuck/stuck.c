@@ -115,6 +115,7 @@ static void stuck_add_thread(struct stuck *stuck, const struct snap *first,
 
 	*thread = (struct stuck_thread){ .tid = task->tid,
 					 .tgid = task->tgid,
+					 .birth = task->birth,
 					 .state = task->state,
 					 .prio = task->prio,
 					 .is_asked = asked_has(targets, task->tgid) };

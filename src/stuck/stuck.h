@@ -80,6 +80,7 @@ enum stuck_root {
 struct stuck_thread {
 	int32_t tid;
 	int32_t tgid;
+	uint64_t birth;		   /* clock ticks since boot: with the tid, which thread this is */
 	char comm[STUCK_COMM_MAX]; /* as the kernel has it: may hold anything */
 	/* What its process says of itself behind its name, "app shop [local] idle in transaction"; "" = nothing. */
 	char title[STUCK_TITLE_MAX];

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "li
 import kernel  # noqa: E402
 
 TRIES = 40
+WATCH_S = 3
 
 PROGRAM = """package main
 
@@ -99,6 +101,11 @@ var cases = map[string]func(heard chan os.Signal){
 		<-late // stopped
 	},
 
+	"late": func(heard chan os.Signal) {
+		time.Sleep(1500 * time.Millisecond)
+		<-make(chan int) // late
+	},
+
 	// All of these can go on.
 	"signal": func(heard chan os.Signal) {
 		<-heard // signal
@@ -151,6 +158,30 @@ func main() {
 }
 """
 
+# Executes the other one, again and again; which one it is, its functions tell, too.
+CHANGING = """package main
+
+import (
+	"os"
+	"syscall"
+	"time"
+)
+
+//go:noinline
+func as_%s(none chan int) {
+	<-none
+}
+
+func main() {
+	for i := 0; i < 20; i++ {
+		go as_%s(make(chan int))
+	}
+	time.Sleep(8 * time.Millisecond)
+	syscall.Exec("%s", os.Args, os.Environ())
+}
+"""
+LOOKS = 40
+
 # By case: why its main goroutine waits, for what, and in which function.
 WAITS = {
     "channel": ("chan receive", r"chan string 0x[0-9a-f]+, 0 of 3 in it"),
@@ -176,11 +207,11 @@ OTHERS = {
 }
 
 
-def build(folder, name, *options):
+def build(folder, name, *options, text=PROGRAM):
     """None where the compiler does not work."""
     source, program = os.path.join(folder, "cases.go"), os.path.join(folder, name)
     with open(source, "w") as file:
-        file.write(PROGRAM)
+        file.write(text)
     environment = {**os.environ, "GOCACHE": os.path.join(folder, "cache"), "GO111MODULE": "off", "CGO_ENABLED": "0"}
     built = subprocess.run(["go", "build", *options, "-o", program, source], env=environment, capture_output=True, text=True,
                            check=False)
@@ -258,6 +289,53 @@ def honest(tap, program, processes):
     tap.ok("no deadlock of all of them: a goroutine waits for a signal" in text, "why it is none", text)
 
 
+def watch(*words):
+    """Reports of --watch until there are as many as --count says, or for some seconds."""
+    process = subprocess.Popen([kernel.HOLDUP, "stuck", "--json", "--watch", "100ms", *map(str, words)], stdout=subprocess.PIPE,
+                               text=True)
+    try:
+        process.wait(20 if "--count" in words else WATCH_S)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    return process.returncode, [json.loads(line) for line in out.splitlines()]
+
+
+def watched(tap, program, processes):
+    """What is one is told once, also of a program that goes on at first; what is none is not told."""
+    late = processes["late"] = subprocess.Popen([program, "late"])
+    status, reports = watch("--count", 1, late.pid)
+    found = [one for report in reports for one in report["stuck"]["goroutines"]]
+    tap.ok(status == 1 and len(reports) == 1 and reports[0]["on"] == "deadlock" and reports[0]["tids"][0] == late.pid
+           and len(found) == 1 and found[0]["deadlock"] and main_group(found[0])["stack"][0],
+           "--watch: a deadlock that comes later", status, reports)
+    abba = processes["abba"].pid
+    status, reports = watch(abba)
+    tap.ok(status == 1 and len(reports) == 1 and reports[0]["tid"] == abba
+           and "the 2 goroutines of cases[%d] wait for each other" % abba in reports[0]["reason"],
+           "--watch: what lasts is told once", status, reports)
+    text = kernel.holdup("stuck", "--watch", "100ms", "--count", 1, abba).stdout
+    tap.ok(text.count("at main.transfer (cases.go:%d)" % line_of("abba")) == 2, "--watch: places in the text", text)
+    status, reports = watch(*(processes[name].pid for name in OTHERS))
+    tap.ok(status == 0 and not reports, "--watch: no false deadlock", status, reports)
+
+
+def changing(tap, folder):
+    """Under the name of one program no function of another is told, whatever it executes meanwhile."""
+    for name, other in (("first", "second"), ("second", "first")):
+        build(folder, name, text=CHANGING % (name, name, os.path.join(folder, other)))
+    process, told = subprocess.Popen([os.path.join(folder, "first")]), []
+    for _ in range(LOOKS):
+        out = json.loads(kernel.holdup("stuck", "--json", process.pid).stdout)
+        name = next(one["comm"] for one in out["threads"] if one["tid"] == process.pid)
+        told += [(name, frame["function"]) for one in out["goroutines"] for group in one["groups"]
+                 for frame in group["stack"] if frame["function"].startswith("main.as_")]
+    process.kill()
+    process.wait()
+    wrong = [one for one in told if one[1] != "main.as_" + one[0]]
+    tap.ok(not wrong, "a program that executes another: no wrong name (of %d)" % len(told), wrong)
+
+
 def stripped(tap, folder):
     program = build(folder, "stripped", "-ldflags=-s -w")
     process = subprocess.Popen([program, "channel"])
@@ -278,10 +356,12 @@ def in_folder(tap, folder):
     try:
         deadlocks(tap, processes)
         honest(tap, program, processes)
+        watched(tap, program, processes)
     finally:
         for process in processes.values():
             process.kill()
             process.wait()
+    changing(tap, folder)
     stripped(tap, folder)
 
 

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "stuck/condition.h"
+#include "stuck/goroutines.h"
 #include "stuck/graph.h"
 #include "stuck/stuck.h"
 
@@ -82,7 +83,7 @@ static struct condition_list found(struct stuck *stuck, const char *text)
 	struct condition condition = parsed(text);
 	struct condition_list list;
 
-	conditions_find(&condition, 1, stuck, &list);
+	conditions_find(&condition, 1, stuck, NULL, &list);
 	return list;
 }
 
@@ -145,6 +146,34 @@ static void two_in_a_ring_are_a_deadlock(void **unused)
 	stuck_free(stuck);
 }
 
+/* The process stands for its goroutines, and waits since its last thread had a CPU. */
+static void goroutines_that_wait_for_each_other_are_one(void **unused)
+{
+	struct stuck *stuck = stuck_new();
+	struct go_process processes[] = { { .tgid = 3 }, { .tgid = 5, .is_deadlock = true } };
+	const struct goroutines goroutines = { .processes = processes, .process_count = 2 };
+	struct condition condition = parsed("deadlock");
+	struct condition_list list;
+
+	add(stuck, 3, 9, 0)->tgid = 3;
+	add(stuck, 4, 9, 0)->tgid = 5;
+	add(stuck, 5, 2, 0)->tgid = 5;
+	conditions_find(&condition, 1, stuck, &goroutines, &list);
+	assert_int_equal(list.count, 1);
+	assert_true(list.items[0].is_of_goroutines);
+	assert_int_equal(list.items[0].tid, 5);
+	assert_int_equal(list.items[0].count, 2);
+	assert_int_equal(list.items[0].tids[0], 5);
+	assert_int_equal(list.items[0].tids[1], 4);
+	assert_true(list.items[0].since_ns == NOW - 2 * SECOND);
+	conditions_fini(&list);
+	condition = parsed("chain>1h");
+	conditions_find(&condition, 1, stuck, &goroutines, &list);
+	assert_int_equal(list.count, 0);
+	conditions_fini(&list);
+	stuck_free(stuck);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +181,7 @@ int main(void)
 		cmocka_unit_test(a_chain_is_as_long_as_its_waiters),
 		cmocka_unit_test(only_sleep_in_d_counts_as_that),
 		cmocka_unit_test(two_in_a_ring_are_a_deadlock),
+		cmocka_unit_test(goroutines_that_wait_for_each_other_are_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
