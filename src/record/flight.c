@@ -268,8 +268,8 @@ void flight_tick(struct flight *flight)
 						  1000000000u / (now_ns - flight->rate_at_ns));
 		flight->rate_at_ns = now_ns;
 		flight->rate_from = events;
-		keep_memory(flight);
 	}
+	keep_memory(flight);
 }
 
 void flight_note_beside(struct flight *flight, uint64_t cpu_ns)
@@ -306,6 +306,7 @@ void flight_held(struct flight *flight, struct flight_held *out_held)
 				    .events_per_s = flight->events_per_s };
 	struct rings_now rings;
 
+	keep_memory(flight);
 	read_rings(flight);
 	rings = look_at_rings(flight, now_ns);
 	held.held_ns = rings.held_ns;

@@ -327,7 +327,7 @@ def make_ahead(folder):
 def check_disk(tap):
     """The oldest ones go; what does not fit is not begun, and what cannot be written is not kept."""
     most = 20 << 20 # some 18 MiB are kept free for the next one
-    with Recorder(tap, "disk", *SMALL, "--disk", "24M") as recorder:
+    with Recorder(tap, "disk", *SMALL, "--disk", "22M") as recorder:
         names, ahead = [], make_ahead(recorder.dir)
         for count in range(5):
             done = flight("snapshot", "number %d" % count)

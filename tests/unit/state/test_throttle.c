@@ -132,14 +132,13 @@ static void gives_way_to(const char *told, int prio, int next, const char *verdi
 static void how_both_are_scheduled_is_told_of_who_comes_first(void **unused)
 {
 	gives_way_to("", 139, 120,
-		     "preempted 8 35 ran instead: scheduled with nice 0; who waited, with nice 19; "
+		     "preempted 8 35 ran instead: with nice 0; who waited, with nice 19; "
 		     "working 7 15 running");
-	gives_way_to(
-		"", 120, 89,
-		"preempted 8 35 ran instead: scheduled with real-time priority 10; who waited, "
-		"with nice 0; working 7 15 running");
+	gives_way_to("", 120, 89,
+		     "preempted 8 35 ran instead: with real-time priority 10; who waited, "
+		     "with nice 0; working 7 15 running");
 	gives_way_to("  5 cpu0 fdname 7 -10 SCHED_IDLE unknown throttled\n", 120, 139,
-		     "preempted 8 35 ran instead: scheduled with nice 19; who waited, with "
+		     "preempted 8 35 ran instead: with nice 19; who waited, with "
 		     "SCHED_IDLE; working 7 15 running");
 }
 
