@@ -674,6 +674,24 @@ static bool is_asked_to_end(const struct looking *looking)
 	       query_broken_off(looking->query, &looking->slice);
 }
 
+/* Of signals, those that a thread's own code brings about, as a rule. */
+#define OWN_SIGNALS " SIGABRT SIGBUS SIGFPE SIGILL SIGSEGV SIGSYS SIGTRAP "
+
+/* It made no other call as it ended, such as kill() or exit(), and not by a fault of its own: somebody else ended it. */
+static bool is_ended_by_others(const struct looking *looking)
+{
+	const struct timeline *tl = looking->query->tl;
+	const struct tl_thread *thread = tl->threads[looking->slot];
+	uint32_t main = timeline_find_thread(tl, thread->tgid, thread->death_ns);
+	const char *by = main == SLOT_NONE ? "" : timeline_name(tl, tl->threads[main]->killed_by);
+	AUTO_FREE char *signal = xstrndup(by, strcspn(by, " :"));
+
+	return thread->death_ns <= looking->query->end_ns && !looking->signalled &&
+	       (!looking->call || looking->is_own ||
+		looking->call == word_plain(looking->slice.in)) &&
+	       !asks_is_among(OWN_SIGNALS, signal);
+}
+
 /* Time-outs up to the end of the recording, or of the thread, which did not end itself: it would have gone on. */
 static bool is_cut_off(const struct looking *looking)
 {
@@ -684,8 +702,7 @@ static bool is_cut_off(const struct looking *looking)
 	       !looking->was_long && !looking->is_long && !looking->sent && !looking->opened &&
 	       !looking->turns.count && is_timed(looking->query, &looking->slice) &&
 	       !query_sleeps(looking->query, &looking->slice) &&
-	       (thread->died ? thread->death_ns <= query->end_ns
-			     : query->end_ns >= query->tl->end_ns);
+	       (thread->died ? is_ended_by_others(looking) : query->end_ns >= query->tl->end_ns);
 }
 
 /* When it went on. Of sleeps, who else ends when it does has changed nothing. */

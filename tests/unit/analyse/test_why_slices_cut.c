@@ -120,6 +120,25 @@ static void who_gives_up_or_waits_once_has_timed_out(void **unused)
 	told_free(told);
 }
 
+/* By abort(), or by a fault: that is no end that came from elsewhere. */
+static void who_crashes_behind_the_last_has_timed_out(void **unused)
+{
+	static const char *const lasts[] = { "cpu0 enter tgkill 7 7 6",
+					     "cpu0 fdname 7 -8 SIGSEGV:address unknown throttled" };
+
+	for (size_t i = 0; i < ARRAY_LEN(lasts); i++) {
+		struct script script = begun();
+		struct told *told;
+
+		for (int n = 0; n < 3; n++)
+			slice(&script, LOCK, 50);
+		says(&script, lasts[i], 5);
+		told = cut(&script, "cpu0 switch 7(dead) 0");
+		assert_int_equal(charged_ns(told, WHY_TIMER, 7), 3 * 50 * MS);
+		told_free(told);
+	}
+}
+
 /* A loop that works each time has its time-outs for that. */
 static void who_works_each_time_has_timed_out(void **unused)
 {
@@ -143,6 +162,7 @@ int main(void)
 		cmocka_unit_test(who_was_awaited_in_the_last_slice_is_charged),
 		cmocka_unit_test(who_is_killed_between_two_slices_would_have_gone_on),
 		cmocka_unit_test(who_gives_up_or_waits_once_has_timed_out),
+		cmocka_unit_test(who_crashes_behind_the_last_has_timed_out),
 		cmocka_unit_test(who_works_each_time_has_timed_out),
 	};
 
