@@ -79,7 +79,13 @@ bool large_pays(size_t bytes)
 		__atomic_load_n(&probe.large_took, __ATOMIC_RELAXED) < SHORT_NS);
 }
 
-uint8_t *large_map(int fd, size_t bytes)
+static bool map_at(uint8_t *at, int fd, size_t bytes)
+{
+	return ftruncate(fd, (off_t)bytes) == 0 &&
+	       mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
+}
+
+static uint8_t *map_anywhere(int fd, size_t bytes)
 {
 	uint8_t *all = mmap(NULL, bytes + LARGE_BYTES, PROT_NONE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -87,8 +93,7 @@ uint8_t *large_map(int fd, size_t bytes)
 
 	if (all == MAP_FAILED)
 		return NULL;
-	if (ftruncate(fd, (off_t)bytes) < 0 || mmap(all + before, bytes, PROT_READ | PROT_WRITE,
-						    MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
+	if (!map_at(all + before, fd, bytes)) {
 		(void)munmap(all, bytes + LARGE_BYTES);
 		return NULL;
 	}
@@ -96,6 +101,13 @@ uint8_t *large_map(int fd, size_t bytes)
 		(void)munmap(all, before);
 	(void)munmap(all + before + bytes, LARGE_BYTES - before);
 	return all + before;
+}
+
+uint8_t *large_map(int fd, size_t bytes, uint8_t *kept)
+{
+	if (!kept || (uintptr_t)kept % LARGE_BYTES)
+		return map_anywhere(fd, bytes);
+	return map_at(kept, fd, bytes) ? kept : NULL;
 }
 
 /* Ask again at once, or after a rest. Of threads that learn at once one may be forgotten. */

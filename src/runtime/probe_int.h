@@ -40,7 +40,9 @@ struct segment {
 	uint32_t used;	       /* atomic; of the pool's place */
 	bool warm;	       /* all its pages are there */
 	bool stays;	       /* they are once they were: files in memory */
-	int fd; /* the helper's, in its own table; -1: its memory is not used again */
+	int fd;	       /* the helper's, in its own table; -1: its memory is not used again */
+	uint8_t *kept; /* addresses of the one that had its place before; NULL = none */
+	size_t kept_bytes;
 };
 
 /* The rest of what belongs to a CPU in a session. */
@@ -156,8 +158,11 @@ void segment_close_left(void);
 /* Would a file of so many bytes be made faster in large pages, by this thread, now? */
 bool large_pays(size_t bytes);
 
-/* Make an empty file so long, and map it where large pages can be. NULL: neither of those. */
-uint8_t *large_map(int fd, size_t bytes);
+/*
+ * Make an empty file so long, and map it where large pages can be: at 'kept', which may be NULL, if they can be there.
+ * NULL: neither of those.
+ */
+uint8_t *large_map(int fd, size_t bytes, uint8_t *kept);
 
 /* Fill that with large pages. False: its space is not reserved, or in part. */
 bool large_fill(int fd, uint8_t *base, size_t bytes);

@@ -26,19 +26,18 @@
 #define WARM_ALL   23 /* MADV_POPULATE_WRITE, Linux 5.14 */
 
 static struct segment pool[POOL];
-static uint32_t pool_hint;
 static bool fds_left; /* of segments that are used by nothing else */
 
+/* The first one, so that no more addresses are kept than were in use at once. */
 static struct segment *pool_take(void)
 {
-	uint32_t from = __atomic_fetch_add(&pool_hint, 1, __ATOMIC_RELAXED);
-
 	for (uint32_t i = 0; i < POOL; i++) {
-		struct segment *segment = &pool[(from + i) % POOL];
+		struct segment *segment = &pool[i];
 		uint32_t free_place = 0;
 
 		/* pairs with pool_give() */
-		if (__atomic_compare_exchange_n(&segment->used, &free_place, 1, false,
+		if (!__atomic_load_n(&segment->used, __ATOMIC_RELAXED) &&
+		    __atomic_compare_exchange_n(&segment->used, &free_place, 1, false,
 						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return segment;
 	}
@@ -71,8 +70,10 @@ void segment_close_left(void)
 
 void segment_forget_all(void)
 {
-	for (uint32_t i = 0; i < POOL; i++)
+	for (uint32_t i = 0; i < POOL; i++) {
 		pool[i].used = 0;
+		pool[i].kept = NULL; /* as the mappings, it is not there in a child */
+	}
 }
 
 static void segment_name(const struct session *session, uint32_t cpu, uint32_t index, bool hidden,
@@ -142,8 +143,34 @@ static bool reserve(const struct segment *segment, int fd)
 		posix_fallocate(fd, 0, (off_t)segment_bytes(segment)) == 0);
 }
 
+/*
+ * The addresses of a segment stay when it goes: nothing but the next one's file is ever mapped there. For a thread
+ * that was preempted in a page fault of a record, which it will begin anew, ends that fault first; where nothing were
+ * mapped by then, the kernel would end the program (SIGSEGV).
+ */
+static void keep_addresses(struct segment *segment)
+{
+	size_t bytes = segment_bytes(segment);
+
+	/* No memory is taken before somebody writes there. Where that is refused, the file stays mapped. */
+	if (mmap(segment->base, bytes, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED)
+		(void)madvise(segment->base, bytes, MADV_DONTFORK);
+	if (segment->kept == segment->base)
+		return; /* it may be longer */
+	segment->kept = segment->base;
+	segment->kept_bytes = bytes;
+}
+
+/* Where the file is mapped. NULL: anywhere. Addresses that are too few stay for nothing: files only grow, by halves or more. */
+static uint8_t *kept_addresses(const struct segment *segment)
+{
+	return segment->kept_bytes >= segment_bytes(segment) ? segment->kept : NULL;
+}
+
 static bool map_file(struct segment *segment, int fd)
 {
+	uint8_t *kept = kept_addresses(segment);
 	struct rlimit limit;
 	void *base;
 
@@ -151,7 +178,7 @@ static bool map_file(struct segment *segment, int fd)
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < segment_bytes(segment))
 		return false;
 	if (large_pays(segment_bytes(segment)) && is_in_memory(fd))
-		segment->base = large_map(fd, segment_bytes(segment));
+		segment->base = large_map(fd, segment_bytes(segment), kept);
 	if (segment->base) {
 		(void)madvise(segment->base, segment_bytes(segment), MADV_DONTFORK);
 		segment->warm = large_fill(fd, segment->base, segment_bytes(segment));
@@ -159,7 +186,8 @@ static bool map_file(struct segment *segment, int fd)
 	}
 	if (!reserve(segment, fd))
 		return false;
-	base = mmap(NULL, segment_bytes(segment), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	base = mmap(kept, segment_bytes(segment), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | (kept ? MAP_FIXED : 0), fd, 0);
 	if (base == MAP_FAILED)
 		return false;
 	(void)madvise(base, segment_bytes(segment), MADV_DONTFORK);
@@ -307,7 +335,7 @@ bool segment_copy_out(struct session *session, struct segment *segment, uint32_t
 void segment_free(struct segment *segment)
 {
 	if (segment->base)
-		(void)munmap(segment->base, segment_bytes(segment));
+		keep_addresses(segment);
 	segment->base = NULL;
 	pool_give(segment);
 }

@@ -5,7 +5,8 @@
  * STEPS_KILL=N	SIGKILL at step N of the helper, counted from its first lease or its first file of large
  *		pages: each of its calls has two, before and behind it
  * STEPS_FAIL=CALL	"exchange", "lease", "write", "name": this call of the helper fails; "large": there are
- *		no large pages; "half": there are some
+ *		no large pages; "half": there are some; "munmap": the process ends where a file of the trace is
+ *		unmapped
  *
  * Prints "steps N exchanged M" and "large N by_others M" at the end: files of large pages, and how
  * many of them threads that log have made.
@@ -37,6 +38,7 @@ static int (*next_rename)(const char *, const char *);
 static int (*next_unlink)(const char *);
 static int (*next_madvise)(void *, size_t, int);
 static int (*next_fallocate)(int, int, off_t, off_t);
+static int (*next_munmap)(void *, size_t);
 static long kill_at = -1, steps, exchanged, large, by_others;
 static const char *failing = "";
 static bool all_threads;
@@ -58,6 +60,7 @@ static void begin(void)
 	*(void **)&next_rename = find("rename");
 	*(void **)&next_unlink = find("unlink");
 	*(void **)&next_madvise = find("madvise");
+	*(void **)&next_munmap = find("munmap");
 	*(void **)&next_fallocate = find("fallocate64");
 	kill_at = getenv("STEPS_KILL") ? atol(getenv("STEPS_KILL")) : -1;
 	all_threads = getenv("HOLDUP_HELPER") && strcmp(getenv("HOLDUP_HELPER"), "0") == 0;
@@ -118,6 +121,28 @@ long syscall(long number, ...)
 	exchanged += rc == 0;
 	step();
 	return rc;
+}
+
+/* Is a file of packets mapped there? */
+static bool is_of_trace(const void *at)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[1024];
+	bool is = false;
+
+	while (maps && !is && fgets(line, sizeof(line), maps))
+		is = strtoul(line, NULL, 16) == (unsigned long)at && strstr(line, "/cpu");
+	if (maps)
+		(void)fclose(maps);
+	return is;
+}
+
+int munmap(void *at, size_t bytes)
+{
+	begin();
+	if (strcmp(failing, "munmap") == 0 && is_of_trace(at))
+		abort();
+	return next_munmap(at, bytes);
 }
 
 int fcntl64(int fd, int command, ...)

@@ -70,7 +70,7 @@ def kill_at_each(tap, method):
 
 
 def failing(tap, method, call):
-    """A call fails: no event is lost, nothing stays hidden, files are not copied."""
+    """A call fails, or must not be made: no event is lost, nothing stays hidden, files are not copied."""
     clear()
     done = probe.run(load(EVENTS), environment(method, STEPS_FAIL=call))
     trace = probe.trace_in("traces")
@@ -218,7 +218,7 @@ def main():
         kernel.absent("on one CPU there is no helper")
     with kernel.workdir():
         for method in probe.METHODS:
-            for call in ("", "exchange", "lease", "write", "name"):
+            for call in ("", "exchange", "lease", "write", "name", "munmap"):
                 failing(tap, method, call)
             for how in ("open", "mapped", "linked"):
                 readers(tap, method, how)
