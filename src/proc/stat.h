@@ -19,6 +19,8 @@ enum stat_field {
 	STAT_PRIO = 18,
 	STAT_NICE = 19,
 	STAT_BIRTH = 22, /* ticks since boot */
+	STAT_STACK =
+		28, /* where it begins, at random with each execve(); 0 for who may not read its memory */
 	STAT_CPU = 39,
 	STAT_POLICY = 41,
 	STAT_DISK = 42, /* ticks */

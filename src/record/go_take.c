@@ -123,8 +123,11 @@ static void go_keep_layouts(struct go_layouts *layouts, const struct go_program 
 		layouts->spent_ns += spent_ns;
 }
 
-/* Whether it is still the process that was looked at, under the name that it had. May hang: for a child. */
-static bool go_is_same_process(const struct go_process_id *id)
+/*
+ * Whether it is still the process that was looked at, under the name that it had. *out_stack, which may be NULL, is
+ * another one after each execve(). May hang: for a child.
+ */
+static bool go_is_same_process(const struct go_process_id *id, uint64_t *out_stack)
 {
 	char path[32], line[STAT_BYTES_MAX], comm[STUCK_COMM_MAX];
 	struct proc_stat stat;
@@ -132,6 +135,8 @@ static bool go_is_same_process(const struct go_process_id *id)
 	snprintf(path, sizeof(path), "/proc/%d/stat", id->tgid);
 	if (!stat_read(AT_FDCWD, path, line, &stat) || stat.field[STAT_BIRTH] != id->birth)
 		return false;
+	if (out_stack)
+		*out_stack = stat.field[STAT_STACK];
 	stat_copy_comm(&stat, comm, sizeof(comm));
 	return strcmp(comm, id->comm) == 0;
 }
@@ -199,7 +204,7 @@ static void go_open_files(struct go_files *files)
 						.id = files->ids[i],
 						.file = go_file_of(&st) };
 		snprintf(program->why, TEXT_MAX, "%s",
-			 go_is_same_process(&program->id) ? GO_LATE : GO_ELSE);
+			 go_is_same_process(&program->id, NULL) ? GO_LATE : GO_ELSE);
 		files->fds[files->count++] = fd;
 	}
 }
@@ -305,8 +310,11 @@ static void go_forget(struct goroutines *goroutines)
 	goroutines->group_count = goroutines->id_count = 0;
 }
 
-/* In the child: whether it is the same process with the same program as before its memory was read. */
-static bool go_is_same_program(const struct go_program *program)
+/*
+ * In the child: whether it is the process with the program that its layout is of; twice with the same *out_stack it has
+ * been so all the time between.
+ */
+static bool go_is_same_program(const struct go_program *program, uint64_t *out_stack)
 {
 	char path[32];
 	struct go_file file;
@@ -316,7 +324,8 @@ static bool go_is_same_program(const struct go_program *program)
 	if (stat(path, &st) < 0)
 		return false;
 	file = go_file_of(&st);
-	return go_is_same_file(&file, &program->file) && go_is_same_process(&program->id);
+	return go_is_same_file(&file, &program->file) &&
+	       go_is_same_process(&program->id, out_stack);
 }
 
 /* In the child. */
@@ -330,15 +339,18 @@ static _Noreturn void go_read_memory(const struct stuck *stuck, const struct go_
 	for (size_t i = 0; i < count; i++) {
 		struct goroutines goroutines = { 0 };
 		struct go_thread *threads;
+		uint64_t before = 0, after = 0;
+		bool is_same;
 		struct go_target target = { .tgid = programs[i].tgid,
 					    .layout = &programs[i].layout };
 
 		if (programs[i].why[0])
 			continue;
+		is_same = go_is_same_program(&programs[i], &before);
 		target.thread_count = go_threads_of(stuck, target.tgid, &threads);
 		target.threads = threads;
 		goroutines_read(&target, proc_fd, &goroutines);
-		if (!go_is_same_program(&programs[i]))
+		if (!is_same || !go_is_same_program(&programs[i], &after) || after != before)
 			go_forget(&goroutines);
 		if (!go_write(fd, &goroutines))
 			_exit(1);
