@@ -528,6 +528,8 @@ static bool is_next(const struct looking *looking, uint32_t call, uint32_t word)
 	       (looking->what || looking->slice.fd < 0);
 }
 
+#define CALLS_SIGNAL " kill tgkill tkill "
+
 /*
  * A handler of signals wakes the loop of its own thread by a signal that a signalfd takes, or by a byte in a pipe:
  * what the loop finds then is what the thread sent itself.
@@ -538,7 +540,7 @@ static bool sends_to_itself(struct looking *looking, uint32_t call, uint32_t wor
 	const char *name = asks_name(looking->query, call);
 	uint32_t channel = word_was_channel(word);
 
-	if (asks_is_among(" kill tgkill tkill ", name)) {
+	if (asks_is_among(CALLS_SIGNAL, name)) {
 		looking->signalled |=
 			word_was_about(word) == word_about((uint64_t)thread_process(thread)) &&
 			!word_found_nothing(word);
@@ -578,6 +580,10 @@ static enum look look_at_end(struct looking *looking, uint32_t word, uint64_t en
 		looking->what = word_was_what(word);
 	if (!call || word_error(word))
 		return LOOK_ON;
+	/* As timeout(1) ends its child when its time is up. */
+	if (!is_own && is_tick(looking->query, &looking->slice) &&
+	    asks_is_among(CALLS_SIGNAL, asks_name(looking->query, call)))
+		return LOOK_OVER;
 	if (!is_own &&
 	    (is_report(looking, call, word, end_ns) || sends_to_itself(looking, call, word)))
 		return LOOK_ON;
