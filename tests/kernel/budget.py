@@ -149,14 +149,14 @@ def check_refusal(tap):
 
 def check_flight(tap):
     """The flight recorder tells its cost and step, and a snapshot has the steps that lie in it."""
-    begun = time.monotonic()
-    started = kernel.holdup("flight", "start", "--dir", os.getcwd(), "--memory", "24M", "-e", "full",
-                            "--budget", "%g" % (BURST_BUDGET_PPM / 1e4))
+    with quiet(): # what it costs as it starts is owed, and paid back slowly
+        started = kernel.holdup("flight", "start", "--dir", os.getcwd(), "--memory", "24M", "-e", "full",
+                                "--budget", "%g" % (BURST_BUDGET_PPM / 1e4))
+        begun = time.monotonic()
+        ready = flight.await_that(lambda: time.monotonic() > begun + 2 and flight.status()["step"] == 0, 0.5)
     if not tap.ok(started.returncode == 0, "the flight recorder takes a budget", started.stderr):
         return
     try:
-        with quiet():
-            flight.await_that(lambda: time.monotonic() > begun + 2 and flight.status()["step"] == 0, 0.5)
         begin_ns = time.monotonic_ns()
         copy = ["timeout", "1.5", "dd", "if=/dev/zero", "of=/dev/null", "bs=1", "status=none"] # calls, and little else
         for process in [kernel.subprocess.Popen(copy) for _ in range(os.cpu_count())]:
@@ -170,7 +170,10 @@ def check_flight(tap):
         kernel.holdup("flight", "stop")
     info = told(trace)
     tap.ok(info["steps"], "the snapshot has its steps", info["steps"])
-    check_burst(tap, info, begin_ns)
+    if ready:
+        check_burst(tap, info, begin_ns)
+    else: # at rest, too, a slow machine may cost nearly as much as the budget
+        kernel.note("burst: not judged, what the start cost is owed still")
 
 
 def check_burst(tap, info, begin_ns):
