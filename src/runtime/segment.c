@@ -152,10 +152,14 @@ static void keep_addresses(struct segment *segment)
 {
 	size_t bytes = segment_bytes(segment);
 
-	/* No memory is taken before somebody writes there. Where that is refused, the file stays mapped. */
+	/* No memory is taken before somebody writes there. Where that is refused, they go. */
 	if (mmap(segment->base, bytes, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED)
-		(void)madvise(segment->base, bytes, MADV_DONTFORK);
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) {
+		(void)munmap(segment->base, bytes);
+		segment->kept = NULL;
+		return;
+	}
+	(void)madvise(segment->base, bytes, MADV_DONTFORK);
 	if (segment->kept == segment->base)
 		return; /* it may be longer */
 	segment->kept = segment->base;
@@ -177,8 +181,11 @@ static bool map_file(struct segment *segment, int fd)
 	/* A file beyond the limit would end the program by SIGXFSZ. */
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < segment_bytes(segment))
 		return false;
-	if (large_pays(segment_bytes(segment)) && is_in_memory(fd))
+	if (large_pays(segment_bytes(segment)) && is_in_memory(fd)) {
 		segment->base = large_map(fd, segment_bytes(segment), kept);
+		if (!segment->base)
+			kept = segment->kept = NULL; /* they may be others' now */
+	}
 	if (segment->base) {
 		(void)madvise(segment->base, segment_bytes(segment), MADV_DONTFORK);
 		segment->warm = large_fill(fd, segment->base, segment_bytes(segment));
@@ -188,8 +195,10 @@ static bool map_file(struct segment *segment, int fd)
 		return false;
 	base = mmap(kept, segment_bytes(segment), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | (kept ? MAP_FIXED : 0), fd, 0);
-	if (base == MAP_FAILED)
+	if (base == MAP_FAILED) {
+		segment->kept = NULL; /* they may be others' now */
 		return false;
+	}
 	(void)madvise(base, segment_bytes(segment), MADV_DONTFORK);
 	segment->base = base;
 	return true;
