@@ -63,10 +63,7 @@ static bool is_death(const struct thread *thread, uint8_t state)
 	return state == TASK_STATE_DEAD || (state == TASK_STATE_PARKED && thread->exiting);
 }
 
-/*
- * Its priority was seen. That of a thread of SCHED_IDLE says nothing. What is seen first it has had since it is known,
- * for a change is seen as it goes to a CPU, or leaves one.
- */
+/* Its priority was seen. That of a thread of SCHED_IDLE says nothing. Which one it had before is not known. */
 static inline void note_priority(struct thread *thread, int32_t prio, uint64_t now)
 {
 	uint8_t as = (uint8_t)(prio + SCHED_AS);
@@ -74,9 +71,8 @@ static inline void note_priority(struct thread *thread, int32_t prio, uint64_t n
 	if (__builtin_expect(thread->tl->sched_as == as, 1) ||
 	    thread->tl->sched_as == SCHED_AS_IDLE || prio < -1 || prio > PRIO_LOWEST)
 		return;
-	if (thread->tl->sched_as || thread->tl->sched_as_ns)
-		thread->tl->sched_as_ns = now;
 	thread->tl->sched_as = as;
+	thread->tl->sched_as_ns = now;
 }
 
 static void switch_out(struct state *state, struct cpu *cpu, const struct event *ev)
