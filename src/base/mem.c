@@ -101,13 +101,6 @@ void mem_one_heap(void)
 #endif
 }
 
-void mem_give_back(void)
-{
-#ifdef __GLIBC__
-	malloc_trim(0);
-#endif
-}
-
 char *xstrdup(const char *text)
 {
 	return checked(strdup(text), 1);

@@ -33,9 +33,6 @@ void mem_keep_freed(size_t bytes);
  */
 void mem_one_heap(void);
 
-/* Pages that hold only what was freed go back to the kernel, also from within the heap. */
-void mem_give_back(void);
-
 char *xstrdup(const char *text) __attribute__((malloc, warn_unused_result));
 char *xstrndup(const char *text, size_t max) __attribute__((malloc, warn_unused_result));
 char *xasprintf(const char *format, ...)

@@ -244,7 +244,7 @@ static void keep_budget(struct flight *flight)
 static void keep_memory(const struct flight *flight)
 {
 	if (flight_memory_own() > flight->memory.own_bytes + flight->memory.kept_bytes)
-		mem_give_back();
+		mem_keep_freed(0);
 }
 
 void flight_tick(struct flight *flight)
