@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,20 +16,6 @@ int child_await(pid_t child)
 			return -errno;
 	}
 	return status;
-}
-
-static uint64_t timeval_ns(struct timeval time)
-{
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
-}
-
-uint64_t child_spent_ns(void)
-{
-	struct rusage used;
-
-	if (getrusage(RUSAGE_CHILDREN, &used) < 0)
-		return 0;
-	return timeval_ns(used.ru_utime) + timeval_ns(used.ru_stime);
 }
 
 void child_reset_signals(void)

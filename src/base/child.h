@@ -6,14 +6,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 /* Until it ends. Returns its status, as of waitpid(), or a negative errno. May be called by a handler. */
 int child_await(pid_t child);
-
-/* CPU time of all children that ended and were waited for. */
-uint64_t child_spent_ns(void);
 
 /* In a child, before it executes another program: every signal as any program expects it, none blocked. */
 void child_reset_signals(void);

@@ -528,7 +528,7 @@ static int begin(struct running *run, struct err *err)
 		return rc;
 	run->begun_ns = clock_now_ns();
 	run->begun_real_ns = clock_read_ns(CLOCK_REALTIME);
-	run->cpu_ns = flight_run_usage_ns(RUSAGE_SELF);
+	run->cpu_ns = clock_usage_ns(RUSAGE_SELF);
 	open_triggers(run);
 	rc = run->listen_fd = flight_listen(err);
 	guard_caps_seal();

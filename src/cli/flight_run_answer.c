@@ -16,16 +16,6 @@
 #include "record/flight.h"
 #include "record/keeper.h"
 
-uint64_t flight_run_usage_ns(int who)
-{
-	struct rusage usage;
-
-	if (getrusage(who, &usage) < 0)
-		return 0;
-	return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
-	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
-}
-
 /* Of those that a budget bounds, but for the recorder's own helper. */
 static uint64_t flight_run_helpers_ns(const struct running *run)
 {
@@ -94,9 +84,9 @@ static void fill_status(struct running *run, struct flight_status_report *status
 		.step = held.step,
 		.has_lean_steps = held.has_lean_steps,
 		.steps = held.steps,
-		.cpu_ns = flight_run_usage_ns(RUSAGE_SELF) - run->cpu_ns +
-			  flight_run_helpers_ns(run) + held.helper_ns + models_ns,
-		.explain_cpu_ns = flight_run_usage_ns(RUSAGE_CHILDREN),
+		.cpu_ns = clock_usage_ns(RUSAGE_SELF) - run->cpu_ns + flight_run_helpers_ns(run) +
+			  held.helper_ns + models_ns,
+		.explain_cpu_ns = clock_usage_ns(RUSAGE_CHILDREN),
 		.snapshots = run->snapshots,
 		.failed = run->failed,
 		.last_gap_ns = run->last_gap_ns,

@@ -99,7 +99,4 @@ void flight_run_question(struct running *run);
 /* Their CPU time counts for the budget. A model's does not: it needs all of its events. */
 void flight_run_note_helpers(struct running *run);
 
-/* CPU time of us (RUSAGE_SELF), or of children that have ended. */
-uint64_t flight_run_usage_ns(int who);
-
 #endif

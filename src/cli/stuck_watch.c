@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
-#include "base/child.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -111,11 +111,9 @@ static bool was_looked_at(const int32_t *tgids, size_t count, int32_t tgid)
 /* Whether all goroutines of the process were seen at one instant. */
 static bool was_still(const struct goroutines *goroutines, int32_t tgid)
 {
-	for (size_t i = 0; i < goroutines->process_count; i++) {
-		if (goroutines->processes[i].tgid == tgid)
-			return goroutines->processes[i].is_still;
-	}
-	return false;
+	const struct go_process *process = goroutines_of(goroutines, tgid);
+
+	return process && process->is_still;
 }
 
 /* A look that should have seen it, and did not. */
@@ -286,7 +284,7 @@ static uint64_t take_goroutines(const struct watching *watching, struct whole *w
 					  .layouts = watching->layouts,
 					  .is_wanted = is_still,
 					  .context = watching->stalls };
-	uint64_t begun_ns = child_spent_ns(), once_ns;
+	uint64_t begun_ns = clock_usage_ns(RUSAGE_CHILDREN), once_ns;
 	struct err ignored = { 0 };
 
 	if (!watching->layouts)
@@ -294,7 +292,7 @@ static uint64_t take_goroutines(const struct watching *watching, struct whole *w
 	once_ns = go_layouts_spent_ns(watching->layouts);
 	(void)go_take(whole->stuck, &wanted, &whole->goroutines, &ignored);
 	once_ns = go_layouts_spent_ns(watching->layouts) - once_ns;
-	return child_spent_ns() - begun_ns - once_ns;
+	return clock_usage_ns(RUSAGE_CHILDREN) - begun_ns - once_ns;
 }
 
 /* What cannot be read is an error the first time; later they may have exited. */

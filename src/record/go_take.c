@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/child.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -481,7 +482,7 @@ static struct go_program *go_programs(const struct stuck *stuck, const struct go
 {
 	AUTO_CLOSE int fd = memfd_create("holdup-go", MFD_CLOEXEC);
 	AUTO_FREE struct go_files *files = xcalloc(1, sizeof(*files));
-	uint64_t begun_ns = child_spent_ns();
+	uint64_t begun_ns = clock_usage_ns(RUSAGE_CHILDREN);
 	struct go_program *programs;
 	struct err ignored = { 0 };
 	size_t bytes;
@@ -502,7 +503,8 @@ static struct go_program *go_programs(const struct stuck *stuck, const struct go
 	for (size_t i = 0; i < *out_count; i++)
 		go_end_text(programs[i].why, TEXT_MAX);
 	if (wanted->layouts)
-		go_keep_layouts(wanted->layouts, programs, *out_count, child_spent_ns() - begun_ns);
+		go_keep_layouts(wanted->layouts, programs, *out_count,
+				clock_usage_ns(RUSAGE_CHILDREN) - begun_ns);
 	return programs;
 }
 

@@ -200,34 +200,24 @@ static void print_groups(FILE *out, const struct report_stuck *report,
 		fprintf(out, "  and %s that were not looked at\n", text_count(process->left_out).s);
 }
 
-static const struct go_process *process_of(const struct report_stuck *report, int32_t tgid)
-{
-	const struct goroutines *goroutines = report->goroutines;
-
-	for (size_t i = 0; goroutines && i < goroutines->process_count; i++) {
-		if (goroutines->processes[i].tgid == tgid)
-			return &goroutines->processes[i];
-	}
-	return NULL;
-}
-
 char *report_stuck_go_reason(const struct report_stuck *report, int32_t tgid)
 {
-	const struct go_process *process = process_of(report, tgid);
+	const struct go_process *process = goroutines_of(report->goroutines, tgid);
 	const struct stuck_thread *main = stuck_find(report->stuck, tgid);
 	const char *name = main ? main->comm : "?";
 
 	if (process && process->count > 1)
 		return xasprintf("deadlock: the %" PRIu32
-				 " goroutines of %s[%d] wait for each other",
+				 " goroutines of %s[%d] wait for each other, by exclusion",
 				 process->count, name, tgid);
-	return xasprintf("deadlock: nobody else can end the wait of the goroutine of %s[%d]", name,
-			 tgid);
+	return xasprintf(
+		"deadlock: nobody else can end the wait of the goroutine of %s[%d], by exclusion",
+		name, tgid);
 }
 
 void report_stuck_go_met(FILE *out, const struct report_stuck *report, int32_t tgid)
 {
-	const struct go_process *process = process_of(report, tgid);
+	const struct go_process *process = goroutines_of(report->goroutines, tgid);
 
 	if (process)
 		print_groups(out, report, process);

@@ -14,7 +14,7 @@ void report_stuck_go_deadlocks(FILE *out, const struct report_stuck *report);
 /* Of the other ones. */
 void report_stuck_go_rest(FILE *out, const struct report_stuck *report);
 
-/* In words: "deadlock: the 2 goroutines of a[3] wait for each other". Owned; as it comes from the program. */
+/* In words: "deadlock: the 2 goroutines of a[3] wait for each other, by exclusion". Owned; as it comes from the program. */
 char *report_stuck_go_reason(const struct report_stuck *report, int32_t tgid);
 
 /* The goroutines of one such process. */

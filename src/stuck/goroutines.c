@@ -32,6 +32,15 @@ size_t goroutines_deadlocks(const struct goroutines *goroutines)
 	return count;
 }
 
+const struct go_process *goroutines_of(const struct goroutines *goroutines, int32_t tgid)
+{
+	for (size_t i = 0; goroutines && i < goroutines->process_count; i++) {
+		if (goroutines->processes[i].tgid == tgid)
+			return &goroutines->processes[i];
+	}
+	return NULL;
+}
+
 /* ------------------------------------------------------------------ one goroutine */
 
 static uint64_t u64_at(const uint8_t *bytes, uint64_t offset)

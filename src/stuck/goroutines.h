@@ -84,6 +84,9 @@ void goroutines_fini(struct goroutines *goroutines); /* zeroed is fine */
 /* How many processes of Go have a deadlock by exclusion. */
 size_t goroutines_deadlocks(const struct goroutines *goroutines);
 
+/* The process of that number; NULL = none of its goroutines were asked for. */
+const struct go_process *goroutines_of(const struct goroutines *goroutines, int32_t tgid);
+
 struct go_layout;
 
 /* A thread of the process, as it slept; the threads are all that it has. */
