@@ -539,16 +539,19 @@ static bool sent_by_timer(const struct cpu *cpu, struct actor *actor)
 
 /*
  * What goes out as a packet comes in is its doing: the acknowledgement, and what the peer had held back until that
- * came. So whoever sent that packet sent this one.
+ * came. So whoever sent that packet sent this one, then; and what held that one up held this one up.
  */
 static bool sent_by_packet(const struct cpu *cpu, struct actor *actor)
 {
 	if (actor->kind != ACTOR_NETWORK || !cpu->packet_dev || cpu->packet_slot == SLOT_NONE)
 		return false;
-	*actor = (struct actor){ .time_ns = cpu->packet_ns,
-				 .slot = cpu->packet_slot,
-				 .name = cpu->packet_dev,
-				 .kind = ACTOR_THREAD };
+	*actor =
+		(struct actor){ .time_ns = cpu->packet_ns,
+				.slot = cpu->packet_slot,
+				.word = word_make(WORD_SOFTIRQ, SOFTIRQ_NET_RX),
+				.below = cpu->packet_queue ? word_make(WORD_WORK, cpu->packet_queue)
+							   : 0,
+				.kind = ACTOR_THREAD };
 	return true;
 }
 
@@ -586,6 +589,8 @@ static void on_packet_sent(struct state *state, struct cpu *cpu, const struct ev
 	}
 	actor_now(state, cpu, ev, &other); /* may show that interrupts are not recorded */
 	if (sent_by_timer(cpu, &other) || sent_by_packet(cpu, &other)) {
+		if (other.kind == ACTOR_THREAD && ev->net.dev)
+			other.name = device_name(state, ev->net.dev);
 		*pending_place(&state->packets, ev->net.skb) = other;
 		return;
 	}

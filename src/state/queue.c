@@ -131,10 +131,18 @@ static bool leads_to(struct state *state, uint32_t handed_to, const char *dev)
 	return arrived && (arrived == handed_to || (pair && *pair == handed_to));
 }
 
+/* Sent as another packet came in: since when that one's sender went on is known, not when this one was handed over. */
+static bool is_of_packet(const struct actor *sender)
+{
+	return sender->kind == ACTOR_THREAD && word_kind(sender->word) == WORD_SOFTIRQ;
+}
+
 /* Was it in a queue since 'sender' handed it over? */
 static bool is_held(struct state *state, const struct event *ev, const struct actor *sender,
 		    const struct thread *by, bool in_softirq_tx)
 {
+	if (is_of_packet(sender))
+		return in_softirq_tx;
 	if (!sender->time_ns || ev->time_ns - sender->time_ns <= HELD_NS)
 		return false;
 	if (sender->kind == ACTOR_NETWORK && !leads_to(state, sender->name, ev->net.dev))
@@ -175,6 +183,8 @@ bool queue_passes(struct state *state, const struct event *ev, const struct thre
 		sender.time_ns = state->queue_since_ns;
 		held = true;
 	}
+	if (held && is_of_packet(&sender) && sender.time_ns < state->queue_since_ns)
+		sender.time_ns = state->queue_since_ns;
 	if (in_softirq_tx) {
 		state->queue_passed_ns = ev->time_ns;
 		state->queue_waits =

@@ -683,7 +683,10 @@ static bool is_asked_to_end(const struct looking *looking)
 /* Of signals, those that a thread's own code brings about, as a rule. */
 #define OWN_SIGNALS " SIGABRT SIGBUS SIGFPE SIGILL SIGSEGV SIGSYS SIGTRAP "
 
-/* It made no other call as it ended, such as kill() or exit(), and not by a fault of its own: somebody else ended it. */
+/*
+ * It made no other call as it ended, such as kill() or exit(), and not by a fault of its own: somebody else ended it.
+ * Lean events have no such calls: there a signal is known to have ended it, or it ended itself.
+ */
 static bool is_ended_by_others(const struct looking *looking)
 {
 	const struct timeline *tl = looking->query->tl;
@@ -695,7 +698,7 @@ static bool is_ended_by_others(const struct looking *looking)
 	return thread->death_ns <= looking->query->end_ns && !looking->signalled &&
 	       (!looking->call || looking->is_own ||
 		looking->call == word_plain(looking->slice.in)) &&
-	       !asks_is_among(OWN_SIGNALS, signal);
+	       (*signal || !looking->query->facts->is_lean) && !asks_is_among(OWN_SIGNALS, signal);
 }
 
 /* Time-outs up to the end of the recording, or of the thread, which did not end itself: it would have gone on. */
