@@ -37,6 +37,7 @@ struct fact_thread {
 	/* The system call that it was blocked in; what it was before 'call_ns' is not known. */
 	int32_t call;
 	uint64_t arg0, arg1, arg2;
+	bool untimed;	  /* futex(2), without a time limit; false: it is not, or not known */
 	uint64_t call_ns; /* 0 = in none, or not known */
 };
 

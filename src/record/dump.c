@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -182,6 +183,15 @@ static void read_sockets(struct dump *dump)
 	sockets_join(&dump->sockets, &owners);
 }
 
+static void set_call(struct fact_thread *thread, int32_t nr, const uint64_t *args)
+{
+	thread->call = nr;
+	thread->arg0 = args[0];
+	thread->arg1 = args[1];
+	thread->arg2 = args[2];
+	thread->untimed = nr == SYS_futex && !args[3] && !thread->compat;
+}
+
 ORDER_FUNCTION(compare_calls, struct opened_call, ORDER_UP(tid));
 
 /* As of then: it waits in it since, or not any more. */
@@ -192,10 +202,7 @@ static bool add_last_call(const struct dump *dump, struct fact_thread *thread)
 
 	if (!call || call->flags & ~WIRE_CALL_LOSS || call->nr == WIRE_CALL_NONE)
 		return false;
-	thread->call = call->nr;
-	thread->arg0 = call->args[0];
-	thread->arg1 = call->args[1];
-	thread->arg2 = call->args[2];
+	set_call(thread, call->nr, call->args);
 	thread->call_ns = dump->begin_ns;
 	return true;
 }
@@ -211,10 +218,7 @@ static void add_call(const struct opened *opened, struct fact_thread *thread)
 
 	if (!call)
 		return;
-	thread->call = call->nr;
-	thread->arg0 = call->args[0];
-	thread->arg1 = call->args[1];
-	thread->arg2 = call->args[2];
+	set_call(thread, call->nr, call->args);
 	thread->call_ns = call->seen_ns;
 }
 

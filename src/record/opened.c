@@ -259,6 +259,7 @@ static bool parse_call(const char *line, struct opened_call *out_call)
 	out_call->args[0] = args[0];
 	out_call->args[1] = args[1];
 	out_call->args[2] = args[2];
+	out_call->args[3] = args[3];
 	return true;
 }
 

@@ -31,7 +31,7 @@ struct opened_epoll {
 struct opened_call {
 	int32_t tid;
 	int32_t nr;
-	uint64_t args[3]; /* the first ones */
+	uint64_t args[4]; /* the first ones */
 	uint64_t seen_ns; /* CLOCK_MONOTONIC, before it was read */
 };
 

@@ -109,9 +109,16 @@ static void find_family(const struct waiting *waiting, struct family *family)
 
 /* ----------------------------------------------------------------------- what is told */
 
+/* The kernel keeps no owner of these, only who used them last. */
+static bool is_of_ipc(const struct stuck_thread *thread)
+{
+	return strncmp(thread->in, "sem", 3) == 0 || strncmp(thread->in, "msg", 3) == 0;
+}
+
 /*
- * What a time limit, or somebody from outside, may end, is not in vain, unless it is a slice of a wait for a lock.
- * What names neither who nor what tells nothing.
+ * What a time limit, or somebody from outside, may end, is not in vain, unless it is a slice of a wait for a lock, or
+ * a semaphore. A FIFO is opened from outside, and what it is is told by this alone. What names neither who nor what tells
+ * nothing.
  */
 static bool is_worth_it(const struct stuck_thread *thread, uint64_t end_ns)
 {
@@ -121,9 +128,11 @@ static bool is_worth_it(const struct stuck_thread *thread, uint64_t end_ns)
 		return false;
 	if (thread->kind == STUCK_TRACED)
 		return thread->edge_count > 0;
-	if (!thread->in[0] || thread->has_outside)
+	if (!thread->in[0])
 		return false;
-	if (thread->is_timed && !(has_owner && thread->futex))
+	if (thread->has_outside)
+		return strncmp(thread->in, "open", 4) == 0 && thread->object[0];
+	if (thread->is_timed && !thread->futex && !is_of_ipc(thread))
 		return false;
 	return has_owner || (thread->kind == STUCK_UNOWNED && thread->object[0]);
 }

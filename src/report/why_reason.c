@@ -60,6 +60,7 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 		"its request ended right behind one below it that the limit had held back",
 	[WHY_REASON_POLLED_LIMIT] =
 		"a request that the limit had held back ended right before %W, which polls for io_uring, was done",
+	[WHY_REASON_ONLY_ONE_LEFT] = "no other thread of the process could end that",
 	[WHY_REASON_CHILD_SIGNAL] = "shells, and timeout, suspend themselves until a child ends",
 	[WHY_REASON_ALL_LEAD] = "all who could end the wait wait for the same one, or for work",
 	[WHY_REASON_EQUAL_PART] =

@@ -12,12 +12,21 @@
 
 struct end;
 
+/* Who is left of a process that could end a wait: see alone.c. */
+struct left {
+	uint32_t slot;	/* where it is one; else SLOT_NONE */
+	uint32_t count; /* 2 = several */
+};
+
 /* Begin with { .state = state }; end with ends_fini(). */
 struct ends {
 	struct state *state;
 	struct end *all; /* owned; by name */
 	size_t count, cap;
 	bool is_made;
+	bool is_over; /* nobody has ended the waits that are asked about, but for a signal */
+	const struct process *asked; /* for who is left of it last; NULL = none */
+	struct left left;
 };
 
 struct others {
@@ -37,6 +46,12 @@ void ends_listeners(struct ends *ends, const struct process *own, const char *na
 /* Who has something open of the object's name, the same one or another. */
 void ends_sharers(struct ends *ends, const struct process *own, const struct object *object,
 		  struct others *out);
+
+/* Can only another thread of its process end that wait: no time limit, no other process? */
+bool alone_awaits(const struct state *state, const struct thread *thread, const struct wait *wait);
+
+/* Who of its process does not await another thread like that, 'thread' apart. */
+struct left alone_left(const struct state *state, const struct thread *thread);
 
 void ends_fini(struct ends *ends);
 

@@ -221,6 +221,15 @@ static bool is_in_call(const struct thread *thread, const struct wait *wait)
 	       (word_call(wait->in) & 0xffff) == ((uint32_t)thread->call_nr & 0xffff);
 }
 
+static void add_words(struct state *state, struct wait *wait, const char *what)
+{
+	struct names *names = &state->tl->names;
+	AUTO_FREE char *text = xasprintf("%s%s%s", names_text(names, wait->object),
+					 wait->object ? "; " : "", what);
+
+	wait->object = names_add(names, text, 4096);
+}
+
 static bool is_among(const struct others *others, const struct process *process)
 {
 	for (uint32_t i = 0; i < others->count && i < OTHERS_MAX; i++) {
@@ -733,6 +742,33 @@ static struct awaited of_call_or_seen(struct ends *ends, const struct thread *th
 	return awaited;
 }
 
+static bool is_idle(const struct thread *thread)
+{
+	return thread->sched == SCHED_BLOCKED && thread->wait >= thread->tl->wait_base &&
+	       thread->wait < thread->tl->wait_count &&
+	       tl_wait(thread->tl, thread->wait)->flags & WAIT_SERVER;
+}
+
+/*
+ * By exclusion: of a wait at a futex, who is left of the process that could end it. Who waits for one that waits for
+ * work itself does so, too.
+ */
+static struct awaited of_left(struct ends *ends, const struct thread *thread, struct wait *wait)
+{
+	if (!ends->is_over || !alone_awaits(ends->state, thread, wait))
+		return nobody;
+	if (ends->asked != thread->process)
+		ends->left = alone_left(ends->state, thread);
+	ends->asked = thread->process;
+	if (!ends->left.count)
+		add_words(ends->state, wait,
+			  "no thread of the process is left that could end that, but for a signal");
+	if (ends->left.slot == SLOT_NONE || !is_idle(ends->state->threads[ends->left.slot]))
+		return (struct awaited){ ends->left.slot, BY_ONLY_ONE_LEFT };
+	wait->flags |= WAIT_SERVER;
+	return nobody;
+}
+
 /* Its tracer was not seen to stop it: it was seen as it looked. */
 static void expect_tracer(struct state *state, const struct thread *thread, struct wait *wait)
 {
@@ -761,6 +797,8 @@ static void expect(struct ends *ends, struct thread *thread, struct wait *wait)
 	    wait->origin.slot != SLOT_NONE || wait->origin.time_ns)
 		return;
 	awaited = of_call_or_seen(ends, thread, wait);
+	if (awaited.slot == SLOT_NONE && !awaited.group)
+		awaited = of_left(ends, thread, wait);
 	if (awaited.slot == SLOT_NONE && awaited.group && !(wait->flags & WAIT_SERVER)) {
 		wait->flags |= WAIT_GROUP;
 		wait->origin = (struct actor){ .slot = SLOT_NONE,
@@ -773,6 +811,9 @@ static void expect(struct ends *ends, struct thread *thread, struct wait *wait)
 		return;
 	wait->flags = (wait->flags | WAIT_EXPECTS) & ~(uint32_t)WAIT_SERVER;
 	wait->origin = (struct actor){ .slot = awaited.slot, .kind = ACTOR_THREAD };
+	/* By exclusion it is not known to have a lock. */
+	if (awaited.inferred && strcmp(awaited.inferred, BY_ONLY_ONE_LEFT) == 0)
+		wait->flags &= ~(uint32_t)WAIT_LOCK;
 	if (awaited.inferred)
 		wait->origin.name = names_add(&ends->state->tl->names, awaited.inferred, 256);
 }
@@ -780,7 +821,7 @@ static void expect(struct ends *ends, struct thread *thread, struct wait *wait)
 /* Before those that it waits for are ended, too. */
 void expect_at_signal(struct state *state, struct thread *thread, struct wait *wait)
 {
-	struct ends ends = { .state = state };
+	struct ends ends = { .state = state, .is_over = true };
 
 	if (!signal_asks_to_end(wait->waker.signal))
 		return;
@@ -815,15 +856,6 @@ static bool is_unconnected(const struct state *state, const struct thread *threa
 		return false;
 	object = fds_find(state, thread, wait->fd);
 	return object && object->role == FD_ROLE_CONNECTING && object->name == wait->object;
-}
-
-static void add_words(struct state *state, struct wait *wait, const char *what)
-{
-	struct names *names = &state->tl->names;
-	AUTO_FREE char *text = xasprintf("%s%s%s", names_text(names, wait->object),
-					 wait->object ? "; " : "", what);
-
-	wait->object = names_add(names, text, 4096);
 }
 
 void expect_timed_out(struct state *state, const struct thread *thread, struct wait *wait)
@@ -897,7 +929,7 @@ void expect_cut_off(struct state *state, struct thread *thread)
 
 void expect_at_end(struct state *state)
 {
-	struct ends ends = { .state = state };
+	struct ends ends = { .state = state, .is_over = true };
 
 	for (uint32_t i = 0; i < state->tl->thread_count; i++) {
 		struct thread *thread = state->threads[i];

@@ -145,7 +145,8 @@ void seen_object(struct state *state, struct wait *wait, const struct fact_wait 
 	char kind[256];
 	AUTO_FREE char *text = NULL;
 
-	if (!seen->object[0] || (*known && !seen->word))
+	/* What is known, and more. */
+	if (!seen->object[0] || (*known && !seen->word && !strstr(seen->object, known)))
 		return;
 	put_kind(seen, kind, sizeof(kind));
 	if (seen->word && strcmp(kind, "futex") == 0)

@@ -98,6 +98,7 @@ static void snapshot_put_thread(struct snapshot *snapshot, const struct thread *
 		fact->arg0 = same->arg0;
 		fact->arg1 = same->arg1;
 		fact->arg2 = same->arg2;
+		fact->untimed = same->untimed;
 		fact->call_ns = same->call_ns;
 	}
 }

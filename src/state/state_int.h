@@ -52,6 +52,7 @@ enum sched_state {
 	SCHED_DEAD,
 };
 
+#define FUTEX_LIMIT	      3u    /* the argument of futex(2) that a time limit is in */
 #define FUTEX_CMD_MASK	      0x7fu /* the command in the second argument of futex(2) */
 #define FUTEX_CMD_WAKE	      1u
 #define FUTEX_CMD_WAKE_BITSET 10u

@@ -493,6 +493,7 @@ void call_describe_dumped(struct state *state, struct thread *thread, uint64_t s
 	thread->call_args[0] = dumped->arg0;
 	thread->call_args[1] = dumped->arg1;
 	thread->call_args[2] = dumped->arg2;
+	thread->call_args[FUTEX_LIMIT] = !dumped->untimed;
 	wait = tl_wait(thread->tl, thread->wait);
 	wait->in = call_word(dumped->call, false);
 	describe_call(state, thread, wait);

@@ -87,6 +87,7 @@ static const struct field thread_fields[] = {
 	FIELD(fact_thread, "arg0", arg0, FIELD_U64, false),
 	FIELD(fact_thread, "arg1", arg1, FIELD_U64, false),
 	FIELD(fact_thread, "arg2", arg2, FIELD_U64, false),
+	FIELD(fact_thread, "untimed", untimed, FIELD_BOOL, false),
 	FIELD(fact_thread, "call_ns", call_ns, FIELD_U64, false),
 };
 

@@ -346,6 +346,7 @@ enum wait_flag {
 #define BY_PASSED_ON	     "passed_on"
 #define BY_SEEN		     "seen " /* and a name of stuck/how.h */
 #define BY_CHILD_SIGNAL	     "child_signal"
+#define BY_ONLY_ONE_LEFT     "only_one_left"
 
 /* From what it is inferred that a limit held back what was waited for: the argument of the word of WAIT_THROTTLED's origin. */
 enum limit_by {

@@ -663,6 +663,7 @@ static inline void tt_seen_in_line(struct text_trace *trace)
 	thread->arg0 = tt_number_or(trace, 3, 0);
 	thread->arg1 = tt_number_or(trace, 4, 0);
 	thread->arg2 = tt_number_or(trace, 5, 0);
+	thread->untimed = tt_number_or(trace, 6, 0) != 0;
 }
 
 static inline void tt_fd_line(struct text_trace *trace)

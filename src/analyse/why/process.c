@@ -79,9 +79,11 @@ static bool is_sleep(const struct why_root *root, const struct why *why)
 	       root->who.tid == why->target.tid;
 }
 
-/* What it waited for did not come. */
+/* What it waited for did not come; who could have brought it is known by exclusion at most. */
 static bool is_vain(const struct why_root *root, const struct why *why)
 {
+	if (root->inferred && root->inferred->kind == WHY_REASON_ONLY_ONE_LEFT)
+		return true;
 	return root->kind == WHY_STUCK && root->class != WHY_IDLE && !root->in_circle &&
 	       root->who.tid == why->target.tid;
 }

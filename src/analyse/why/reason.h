@@ -76,7 +76,8 @@ enum why_reason_kind {
 	WHY_REASON_QUEUE_FULL,	      /* it listens, and had no room for a connection */
 	WHY_REASON_ENDED_BELOW, /* the request ended right behind one below it that a limit had held back */
 	WHY_REASON_POLLED_LIMIT, /* (who) such a request ended right before that one, which polls, was done */
-	WHY_REASON_CHILD_SIGNAL, /* whose end sends the signal that is awaited */
+	WHY_REASON_ONLY_ONE_LEFT, /* of its process's threads: no other could end it */
+	WHY_REASON_CHILD_SIGNAL,  /* whose end sends the signal that is awaited */
 	WHY_REASON_ALL_LEAD, /* any of several could end it: who those wait for, this one among them */
 	WHY_REASON_EQUAL_PART, /* (number: of children) any of them could end it */
 	WHY_REASON_SEEN,       /* the recorder saw it as it looked (name: of stuck/how.h) */

@@ -31,7 +31,7 @@ static const struct ctf_state_field thread_fields[] = {
 	FIELD(fact_thread, kernel, CTF_STATE_U8),    FIELD(fact_thread, seen_ns, CTF_STATE_U64),
 	FIELD(fact_thread, call, CTF_STATE_I32),     FIELD(fact_thread, arg0, CTF_STATE_U64),
 	FIELD(fact_thread, arg1, CTF_STATE_U64),     FIELD(fact_thread, arg2, CTF_STATE_U64),
-	FIELD(fact_thread, call_ns, CTF_STATE_U64),
+	FIELD(fact_thread, untimed, CTF_STATE_U8),   FIELD(fact_thread, call_ns, CTF_STATE_U64),
 };
 
 static const struct ctf_state_field fd_fields[] = {

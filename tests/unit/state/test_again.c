@@ -6,6 +6,7 @@
 	"thread 7 7 1 R main\n"               \
 	"thread 8 7 1 R owner\n"              \
 	"thread 9 9 1 R writer\n"             \
+	"thread 6 7 1 R third\n"              \
 	"  0 cpu0 switch 0(runnable) 7\n"     \
 	"  0 cpu1 switch 0(runnable) 8\n"     \
 	"  0 cpu2 switch 0(runnable) 9\n"     \

@@ -255,6 +255,7 @@ static void who_joins_a_thread_awaits_it(void **unused)
 {
 	static const char threads[] = "thread 7 7 1 R main\n"
 				      "thread 8 7 1 R pool\n"
+				      "thread 6 7 1 R third\n"
 				      "thread 9 9 1 R other\n"
 				      "  0 cpu0 switch 0(runnable) 7\n"
 				      "  0 cpu1 switch 0(runnable) 8\n";
@@ -349,6 +350,7 @@ static void the_owner_in_the_word_of_a_lock_is_inferred(void **unused)
 {
 	static const char start[] = "thread 7 7 1 R main\n"
 				    "thread 8 7 1 R owner\n"
+				    "thread 6 7 1 R third\n"
 				    "thread 9 9 1 R other\n"
 				    "  0 cpu0 switch 0(runnable) 7\n"
 				    "  0 cpu1 switch 0(runnable) 8\n";
@@ -370,6 +372,7 @@ static void the_owner_that_the_recorder_saw_is_awaited(void **unused)
 #define OWNED(CALL, OWNER)                                 \
 	"thread 7 7 1 R main\n"                            \
 	"thread 8 7 1 R owner\n"                           \
+	"thread 6 7 1 R third\n"                           \
 	"thread 9 9 1 R other\n"                           \
 	"  0 cpu0 switch 0(runnable) 7\n"                  \
 	"  0 cpu1 switch 0(runnable) 8\n"                  \
@@ -410,7 +413,8 @@ static void who_ended_with_a_lock_has_it_still(void **unused)
 	assert_string_equal(told_reason(told->why.chain[0].expects_by),
 			    "glibc keeps the owner of a lock there");
 	told_free(told);
-	says(ENDED("8"), "stuck 7 50 futex: the recording ended [futex 0x7f00]");
+	says(ENDED("8"), "stuck 7 50 futex: the recording ended [futex 0x7f00; no thread of the "
+			 "process is left that could end that, but for a signal]");
 }
 
 /* flock() is told by who took it: when that one is gone, who has the file open has it, most likely. */
@@ -699,9 +703,53 @@ static void who_got_what_came_last_is_awaited(void **unused)
 	}
 }
 
+/*
+ * At a futex of one process, without a time limit: only another thread of that, and only one that does not wait like
+ * that itself.
+ */
+static void who_is_left_of_a_process_is_inferred(void **unused)
+{
+	static const struct {
+		const char *call, *third, *verdict, *reason;
+	} cases[] = {
+#define LEFT	"other_thread 8 50 running", "no other thread of the process could end that"
+#define UNKNOWN "stuck 7 50 futex: the recording ended [futex 0x7f00]", ""
+		{ "128 2", "", LEFT },
+		{ "137 2", "", LEFT }, /* FUTEX_WAIT_BITSET */
+		{ "128 2", "  7 cpu2 enter futex 0x7f40 128 2\n  8 cpu2 switch 6(blocked) 0\n",
+		  LEFT },
+		{ "0 2", "", UNKNOWN },	    /* others may share it */
+		{ "128 2 9", "", UNKNOWN }, /* a time limit */
+		{ "128 2", "  8 cpu2 switch 6(runnable) 0\n", UNKNOWN },
+		{ "128 2", "  7 cpu2 enter futex 0x7f40 128 2 9\n  8 cpu2 switch 6(blocked) 0\n",
+		  UNKNOWN },
+		{ "128 2", "  7 cpu2 enter futex 0x7f40 0 2\n  8 cpu2 switch 6(blocked) 0\n",
+		  UNKNOWN },
+		{ "128 2", "  7 cpu2 enter read 3\n  8 cpu2 switch 6(blocked) 0\n", UNKNOWN },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO_FREE char *text =
+			xasprintf("thread 7 7 1 R main\n"
+				  "thread 8 7 1 R worker\n%s"
+				  "thread 9 9 1 R other\n"
+				  "  0 cpu0 switch 0(runnable) 7\n"
+				  "  0 cpu1 switch 0(runnable) 8\n%s"
+				  "  5 cpu0 enter futex 0x7f00 %s\n%s"
+				  " 10 cpu0 switch 7(blocked) 0\n"
+				  " 60 cpu1 leave getpid 8\n",
+				  *cases[i].third ? "thread 6 7 1 R third\n" : "",
+				  *cases[i].third ? "  1 cpu2 switch 0(runnable) 6\n" : "",
+				  cases[i].call, cases[i].third);
+
+		says_inferred(text, cases[i].verdict, cases[i].reason);
+	}
+}
+
 #define SEEN(LINES)                                                      \
 	"thread 7 7 1 R main\n"                                          \
 	"thread 8 7 1 R owner\n"                                         \
+	"thread 6 7 1 R third\n"                                         \
 	"thread 9 9 1 R other\n" LINES "  0 cpu0 switch 0(runnable) 7\n" \
 	"  0 cpu1 switch 0(runnable) 8\n"                                \
 	"  5 cpu0 enter futex 0x1000 128 0\n"                            \
@@ -757,16 +805,16 @@ static void a_descriptor_that_has_no_name_has_that_which_was_seen(void **unused)
 }
 
 /* 8 had the lock as the first slice was looked at; ENDS is how that one ended. */
-#define SLICES(ENDS)                                                        \
-	"thread 7 7 1 R main\n"                                             \
-	"thread 8 7 1 R owner\n"                                            \
-	"waits 20 7 futex \"mutex 0x1000\" 8 mutex\n"                       \
-	"  0 cpu0 switch 0(runnable) 7\n"                                   \
-	"  0 cpu1 switch 0(runnable) 8\n"                                   \
-	"  5 cpu0 enter futex 0x1000 137 0\n"                               \
-	" 10 cpu0 switch 7(blocked) 0\n" ENDS                               \
-	" 32 cpu0 switch 0(runnable) 7\n 33 cpu0 leave futex -110\n"        \
-	" 34 cpu0 enter futex 0x1000 137 0\n 35 cpu0 switch 7(blocked) 0\n" \
+#define SLICES(ENDS)                                                          \
+	"thread 7 7 1 R main\n"                                               \
+	"thread 8 7 1 R owner\n"                                              \
+	"waits 20 7 futex \"mutex 0x1000\" 8 mutex\n"                         \
+	"  0 cpu0 switch 0(runnable) 7\n"                                     \
+	"  0 cpu1 switch 0(runnable) 8\n"                                     \
+	"  5 cpu0 enter futex 0x1000 137 0 1\n"                               \
+	" 10 cpu0 switch 7(blocked) 0\n" ENDS                                 \
+	" 32 cpu0 switch 0(runnable) 7\n 33 cpu0 leave futex -110\n"          \
+	" 34 cpu0 enter futex 0x1000 137 0 1\n 35 cpu0 switch 7(blocked) 0\n" \
 	" 60 cpu1 leave getpid 8\n"
 
 static void what_was_seen_of_a_slice_is_so_of_the_next_one(void **unused)
@@ -791,7 +839,7 @@ static void of_several_that_were_seen_none_is_guessed(void **unused)
 	says(SEEN("waits 30 7 futex \"futex 0x1000\" 8 process java_lock\n"
 		  "waits 30 7 futex \"futex 0x1000\" 9 process java_lock\n"),
 	     "stuck 7 50 futex: the recording ended "
-	     "[futex 0x1000; could end it: main[7] of 2 threads, other[9]]");
+	     "[futex 0x1000; could end it: main[7] of 3 threads, other[9]]");
 }
 
 /* What serves an event loop ends its wait when it was asked to: not while it waits for work itself. */
@@ -957,6 +1005,7 @@ int main(void)
 		cmocka_unit_test(who_connects_to_a_unix_socket_waits_for_room),
 		cmocka_unit_test(datagrams_come_from_who_is_bound_there),
 		cmocka_unit_test(who_got_what_came_last_is_awaited),
+		cmocka_unit_test(who_is_left_of_a_process_is_inferred),
 		cmocka_unit_test(what_was_seen_of_a_wait_is_believed),
 		cmocka_unit_test(a_descriptor_that_has_no_name_has_that_which_was_seen),
 		cmocka_unit_test(what_was_seen_of_a_slice_is_so_of_the_next_one),

@@ -56,6 +56,7 @@ static const struct fact_thread whole_thread = {
 	.arg0 = 18446744073709551615u,
 	.arg1 = 128,
 	.arg2 = 7,
+	.untimed = true,
 	.call_ns = 7,
 };
 
@@ -98,6 +99,7 @@ static void every_field_comes_back(void **unused)
 	assert_int_equal(facts.threads[0].call, 202);
 	assert_true(facts.threads[0].arg0 == whole_thread.arg0);
 	assert_true(facts.threads[0].arg2 == whole_thread.arg2);
+	assert_true(facts.threads[0].untimed);
 	assert_int_equal(facts.threads[0].arg1, 128);
 	assert_int_equal(facts.threads[0].call_ns, 7);
 	assert_int_equal(facts.fd_count, 1);
