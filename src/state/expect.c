@@ -735,7 +735,8 @@ static struct awaited of_call_or_seen(struct ends *ends, const struct thread *th
 	named = wait->object;
 	if (seen)
 		awaited = of_seen(state, thread, wait, seen, count);
-	if (named != object)
+	if (named != object && !strstr(names_text(&state->tl->names, wait->object),
+				       names_text(&state->tl->names, named)))
 		wait->object = named;
 	if (group)
 		awaited.group = group;

@@ -834,6 +834,18 @@ static void what_was_seen_of_a_slice_is_so_of_the_next_one(void **unused)
 	told_free(told);
 }
 
+/* What is known of it is told once, in the words that say more. */
+static void what_was_seen_says_more_of_what_is_opened(void **unused)
+{
+	says("thread 7 7 1 R main\nthread 9 9 1 R other\n"
+	     "waits 30 7 openat \"FIFO /f, until the other end is opened\" 0\n"
+	     "  0 cpu0 switch 0(runnable) 7\n"
+	     "  5 cpu0 enter openat 5 /f\n"
+	     " 10 cpu0 switch 7(blocked) 0\n"
+	     " 60 cpu1 switch 0(runnable) 9\n",
+	     "stuck 7 50 openat: the recording ended [FIFO /f, until the other end is opened]");
+}
+
 static void of_several_that_were_seen_none_is_guessed(void **unused)
 {
 	says(SEEN("waits 30 7 futex \"futex 0x1000\" 8 process java_lock\n"
@@ -1009,6 +1021,7 @@ int main(void)
 		cmocka_unit_test(what_was_seen_of_a_wait_is_believed),
 		cmocka_unit_test(a_descriptor_that_has_no_name_has_that_which_was_seen),
 		cmocka_unit_test(what_was_seen_of_a_slice_is_so_of_the_next_one),
+		cmocka_unit_test(what_was_seen_says_more_of_what_is_opened),
 		cmocka_unit_test(of_several_that_were_seen_none_is_guessed),
 		cmocka_unit_test(threads_of_its_own_that_are_idle_do_not_end_it),
 		cmocka_unit_test(who_could_end_it_is_told_once),

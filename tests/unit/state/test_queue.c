@@ -102,6 +102,29 @@ static void a_pair_of_devices_has_the_queue_at_one_end(void **unused)
 	     "network 7 300000 packet on v1; throttled 7 200010 queue of v0");
 }
 
+/* 7 waits until what it sent is acknowledged: the queue is the one that this was in, not one of the other device. */
+static void what_answers_a_packet_was_held_up_with_it(void **unused)
+{
+	says(TWO "  1 cpu1 netqueue 0x1 v0\n"
+		 "  2 cpu1 netrx 0x1 v1\n"
+		 "  3 cpu1 netqueue 0x2 v1\n"
+		 "  4 cpu1 netrx 0x2 v0\n"
+		 "  5 cpu0 netqueue 0xa v0\n"
+		 " 10 cpu0 switch 7(blocked) 0\n"
+		 "500000 cpu1 softirq NET_TX\n"
+		 "500001 cpu1 netrx 0xa v1\n"
+		 "500002 cpu1 softirqexit NET_TX\n"
+		 "500003 cpu1 softirq NET_RX\n"
+		 "500004 cpu1 receive 0xa v1\n"
+		 "500005 cpu1 netqueue 0xc v1\n"
+		 "500006 cpu1 netrx 0xc v0\n"
+		 "500007 cpu1 receive 0xc v0\n"
+		 "500020 cpu1 waking 7 cpu 0\n"
+		 "500030 cpu1 softirqexit NET_RX\n"
+		 "500040 cpu0 switch 0(runnable) 7\n",
+	     "throttled 7 500010 queue of v0");
+}
+
 /* Which device hands packets to the one they arrive at was not seen. */
 static void the_device_with_the_queue_is_not_guessed(void **unused)
 {
@@ -181,6 +204,7 @@ int main(void)
 		cmocka_unit_test(a_packet_that_just_passes_does_not),
 		cmocka_unit_test(who_is_slow_is_no_queue),
 		cmocka_unit_test(a_pair_of_devices_has_the_queue_at_one_end),
+		cmocka_unit_test(what_answers_a_packet_was_held_up_with_it),
 		cmocka_unit_test(the_device_with_the_queue_is_not_guessed),
 		cmocka_unit_test(a_packet_that_no_thread_sent_waits_in_the_queue),
 		cmocka_unit_test(who_lets_a_packet_go_has_not_sent_it),
