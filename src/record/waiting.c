@@ -128,6 +128,8 @@ static bool is_worth_it(const struct stuck_thread *thread, uint64_t end_ns)
 		return false;
 	if (thread->kind == STUCK_TRACED)
 		return thread->edge_count > 0;
+	if (thread->is_limited)
+		return true;
 	if (!thread->in[0])
 		return false;
 	if (thread->has_outside)
@@ -173,6 +175,10 @@ static void tell_wait(struct waiting *waiting, FILE *out, uint64_t seen_ns,
 		wait.is_inferred = edge->is_inferred;
 		wait.how = stuck_how_name(edge->how);
 		dump_print_wait(out, &wait);
+	}
+	if (thread->is_limited) {
+		wait.object += thread->limit_at;
+		wait.how = HOW_IO_LIMIT;
 	}
 	if (!thread->edge_count)
 		dump_print_wait(out, &wait);

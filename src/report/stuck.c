@@ -54,6 +54,8 @@ static const char *kind_words(const struct stuck_thread *thread)
 	case STUCK_TIMER:
 		return "sleeps until a time";
 	case STUCK_KERNEL:
+		if (thread->is_limited)
+			return "is held back by an I/O limit, as inferred";
 		return "is asleep in the kernel (state D)";
 	case STUCK_STOPPED:
 		return "is stopped by a signal, until SIGCONT";

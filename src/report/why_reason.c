@@ -58,6 +58,7 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_QUEUE_FULL] = "its queue of connections was full until it accepted one",
 	[WHY_REASON_ENDED_BELOW] =
 		"its request ended right behind one below it that the limit had held back",
+	[WHY_REASON_NOT_AT_DISK] = "it was asleep for I/O, and no such request was with the disk",
 	[WHY_REASON_POLLED_LIMIT] =
 		"a request that the limit had held back ended right before %W, which polls for io_uring, was done",
 	[WHY_REASON_ONLY_ONE_LEFT] = "no other thread of the process could end that",

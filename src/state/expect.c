@@ -700,6 +700,10 @@ static struct awaited of_seen(struct state *state, const struct thread *thread, 
 	struct awaited awaited = nobody;
 	struct others others = { 0 };
 
+	if (strcmp(seen->how, HOW_IO_LIMIT) == 0) {
+		throttle_seen(state, wait, seen->object);
+		return nobody;
+	}
 	seen_object(state, wait, seen);
 	if (who && who->process)
 		awaited.slot = who->slot;

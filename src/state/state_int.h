@@ -833,6 +833,8 @@ void throttle_completed(struct state *state, const struct cpu *cpu, const struct
 /* What 'poller' is done with now waited for a limit, as inferred: up to when. False: no limit, or it is not known. */
 bool throttle_polled(struct state *state, const struct thread *poller, uint64_t now_ns,
 		     struct actor *out_limit);
+/* The recorder saw the limit hold it back: see HOW_IO_LIMIT. */
+void throttle_seen(struct state *state, struct wait *wait, const char *limit);
 /* Its wait is ended by who polls, through what throttle_polled() gave. */
 void throttle_passed_on(struct state *state, const struct actor *limit, struct wait *wait);
 

@@ -246,6 +246,15 @@ void throttle_passed_on(struct state *state, const struct actor *limit, struct w
 		wait->origin.name = names_add(&state->tl->names, UNKNOWN_LIMIT, 64);
 }
 
+void throttle_seen(struct state *state, struct wait *wait, const char *limit)
+{
+	wait->flags |= WAIT_THROTTLED;
+	wait->origin = (struct actor){ .slot = SLOT_NONE,
+				       .word = word_make(WORD_NONE, LIMIT_SEEN),
+				       .name = names_add(&state->tl->names, limit, 4096),
+				       .kind = ACTOR_DISK };
+}
+
 /* It is of SCHED_IDLE from now on, or of another policy. */
 static void set_idle_policy(struct thread *thread, bool is_idle, uint64_t now_ns)
 {

@@ -126,3 +126,106 @@ bool cgroup_quota(struct look *look, struct process *process, char *text, size_t
 	}
 	return false;
 }
+
+static const struct hierarchy throttles[] = {
+	{ "blkio", "/sys/fs/cgroup/blkio" },
+	{ "", "/sys/fs/cgroup" },
+	{ "", "/sys/fs/cgroup/unified" },
+};
+
+/* Of "254:0 4096" lines the number of that disk. */
+static bool limit_in(const char *root, const char *path, const char *file, const char *disk,
+		     uint64_t *out)
+{
+	char text[TEXT_BYTES], key[32];
+	const char *at;
+
+	snprintf(key, sizeof(key), "%s ", disk);
+	if (!cgroup_read(root, path, file, text))
+		return false;
+	for (at = text; *at; at += *at == '\n') {
+		if (strncmp(at, key, strlen(key)) == 0)
+			return sscanf(at + strlen(key), "%" SCNu64, out) == 1;
+		at += strcspn(at, "\n");
+	}
+	return false;
+}
+
+static void add_limit(char *limits, size_t bytes, const char *name, const char *lead,
+		      uint64_t limit)
+{
+	size_t used = strlen(limits);
+
+	snprintf(limits + used, bytes - used, "%s%s%s%" PRIu64, used ? ", " : "", name, lead,
+		 limit);
+}
+
+/* Version 1: only its own cgroup counts. */
+static bool limits_of_first(const char *root, const char *path, const char *disk, bool writes,
+			    char *limits, size_t bytes)
+{
+	static const char *const files[2][2] = {
+		{ "blkio.throttle.read_bps_device", "blkio.throttle.read_iops_device" },
+		{ "blkio.throttle.write_bps_device", "blkio.throttle.write_iops_device" },
+	};
+	uint64_t limit;
+
+	for (int i = 0; i < 2; i++) {
+		if (limit_in(root, path, files[writes][i], disk, &limit))
+			add_limit(limits, bytes, files[writes][i], " ", limit);
+	}
+	return limits[0] != '\0';
+}
+
+/* "254:0 rbps=4096 wbps=max riops=max wiops=max" */
+static bool limits_of_unified(const char *root, const char *path, const char *disk, bool writes,
+			      char *limits, size_t bytes)
+{
+	static const char *const names[2][2] = { { "rbps=", "riops=" }, { "wbps=", "wiops=" } };
+	char text[TEXT_BYTES], key[32];
+	const char *line = text, *end, *at;
+	uint64_t limit;
+
+	snprintf(key, sizeof(key), "%s ", disk);
+	if (!cgroup_read(root, path, "io.max", text))
+		return false;
+	while (*line && strncmp(line, key, strlen(key)) != 0) {
+		line += strcspn(line, "\n");
+		line += *line == '\n';
+	}
+	end = line + strcspn(line, "\n");
+	for (int i = 0; i < 2; i++) {
+		at = strstr(line, names[writes][i]);
+		if (at && at < end &&
+		    sscanf(at + strlen(names[writes][i]), "%" SCNu64, &limit) == 1)
+			add_limit(limits, bytes, limits[0] ? "" : "io.max ", names[writes][i],
+				  limit);
+	}
+	return limits[0] != '\0';
+}
+
+bool cgroup_io_limit(struct look *look, struct process *process, const char *disk, bool writes,
+		     char *text, size_t bytes)
+{
+	char own[TEXT_BYTES], path[PATH_BYTES], limits[160] = "";
+
+	if (look_file(look, process, "cgroup", own, sizeof(own)) <= 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(throttles) && !limits[0]; i++) {
+		const char *root = throttles[i].root;
+
+		if (!cgroup_path(own, throttles[i].controller, path))
+			continue;
+		if (*throttles[i].controller) {
+			(void)limits_of_first(root, path, disk, writes, limits, sizeof(limits));
+			continue;
+		}
+		for (int level = 0; level < LEVELS_MAX && path[0] == '/' && path[1]; level++) {
+			if (limits_of_unified(root, path, disk, writes, limits, sizeof(limits)))
+				break;
+			*strrchr(path, '/') = '\0';
+		}
+	}
+	return limits[0] && (size_t)snprintf(text, bytes, "I/O limit of cgroup %.100s (%s)", path,
+					     limits) < bytes;
+}

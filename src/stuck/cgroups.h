@@ -1,5 +1,5 @@
 /*
- * cgroups.h - what the cgroup of a process keeps it from: running at all, or more than its quota of CPU time.
+ * cgroups.h - what the cgroup of a process keeps it from: running at all, more than its quota of CPU time, or of I/O.
  */
 #ifndef STUCK_CGROUPS_H
 #define STUCK_CGROUPS_H
@@ -18,5 +18,12 @@ bool cgroup_is_frozen(struct look *look, struct process *process);
  * 5 periods". False = there is none, or it is not known.
  */
 bool cgroup_quota(struct look *look, struct process *process, char *text, size_t bytes);
+
+/*
+ * The limit of its cgroup, or of the nearest above that counts, on reading from, or writing to, the disk "254:0":
+ * "I/O limit of cgroup /a (io.max rbps=4096)". False = there is none, or it is not known.
+ */
+bool cgroup_io_limit(struct look *look, struct process *process, const char *disk, bool writes,
+		     char *text, size_t bytes);
 
 #endif

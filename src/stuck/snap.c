@@ -12,6 +12,7 @@
 #include "proc/proc.h"
 #include "stuck/cgroups.h"
 #include "stuck/hotspot.h"
+#include "stuck/io_limit.h"
 #include "stuck/postgres.h"
 #include "stuck/python_lock.h"
 
@@ -39,7 +40,8 @@ void wait_object(struct wait *wait, const char *format, ...)
 	va_list args;
 
 	wait->which = (struct stuck_which){ 0 };
-	wait->common_at = 0;
+	wait->common_at = wait->limit_at = 0;
+	wait->is_limited = false;
 	va_start(args, format);
 	(void)vsnprintf(wait->object, sizeof(wait->object), format, args);
 	va_end(args);
@@ -157,6 +159,8 @@ static void asleep_in_kernel(struct asleep *asleep)
 		asleep->wait->kind = STUCK_TASKS;
 	else if (!asleep->wait->object[0])
 		wait_object(asleep->wait, "%s", asleep->task.wchan);
+	if (!asleep->wait->count)
+		io_limit_add(asleep);
 }
 
 static void work_out(struct asleep *asleep)

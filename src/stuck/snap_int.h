@@ -22,7 +22,8 @@ struct wait {
 	char in[STUCK_IN_MAX];
 	char object[STUCK_OBJECT_MAX];
 	struct stuck_which which; /* as of a thread */
-	uint16_t common_at;
+	uint16_t common_at, limit_at;
+	bool is_limited;
 	uint64_t futex; /* the address of the word that it waits for; 0 = none */
 	bool is_timed;
 	bool has_outside;

@@ -93,6 +93,8 @@ static void join_waits(const struct wait *first, const struct wait *second,
 		memcpy(thread->object, second->object, sizeof(thread->object));
 		thread->which = second->which;
 		thread->common_at = second->common_at;
+		thread->limit_at = second->limit_at;
+		thread->is_limited = second->is_limited;
 	}
 	thread->is_timed = first->is_timed || second->is_timed;
 	thread->is_inside = thread->kind == STUCK_UNOWNED && first->is_inside &&

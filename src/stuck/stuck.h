@@ -92,10 +92,12 @@ struct stuck_thread {
 		[STUCK_OBJECT_MAX]; /* what the call waits for; of one that runs, a CPU quota; "" = nothing */
 	struct stuck_which which; /* an address in 'object', or a variable */
 	uint16_t common_at; /* of 'object': what is the same for all who wait for it begins there */
-	bool is_timed;	    /* a time limit ends it, too */
-	bool is_inside;	    /* STUCK_UNOWNED, and only its own process can end it */
-	bool is_closed;	    /* the same, and all threads of its process are known: see closed.h */
-	bool is_scheduled;  /* the same, for work: its runtime passes that from thread to thread */
+	bool is_limited; /* STUCK_KERNEL, and a limit holds it back, as inferred: see io_limit.h */
+	uint16_t limit_at; /* of 'object': that limit begins there */
+	bool is_timed;	   /* a time limit ends it, too */
+	bool is_inside;	   /* STUCK_UNOWNED, and only its own process can end it */
+	bool is_closed;	   /* the same, and all threads of its process are known: see closed.h */
+	bool is_scheduled; /* the same, for work: its runtime passes that from thread to thread */
 	int32_t only_tid; /* of such a one: by exclusion, nobody but this thread can end it; 0 = not known */
 	bool has_outside; /* somebody from outside can end it, too: see STUCK_OUTSIDE */
 	bool is_complete; /* nobody but the edges can end it, but for signals */

@@ -354,6 +354,7 @@ enum limit_by {
 	LIMIT_WOKE,  /* or the end of such a request woke the thread that polls for io_uring */
 	LIMIT_BELOW, /* its request ended right behind one below it that the limit had held back */
 	LIMIT_POLLED, /* such a request ended right before a thread that polls for io_uring was done */
+	LIMIT_SEEN, /* it slept for I/O, and no such request was with the disk */
 };
 
 /* The name of the origin of WAIT_GROUP: behind it the slots of all of them, such as "children 7 12". */

@@ -577,6 +577,63 @@ def by_a_cgroup(tap, folder):
                     time.sleep(0.05)
 
 
+READER = """
+import mmap, os
+file, page = os.open("../data", os.O_RDONLY | os.O_DIRECT), mmap.mmap(-1, 65536)
+print("ready", flush=True)
+while True:
+    os.preadv(file, [page], 0)
+"""
+
+
+def disk_of(path):
+    """The disk a file is on, as "254:0"; None = on none."""
+    device = os.stat(path).st_dev
+    name = "/sys/dev/block/%d:%d" % (os.major(device), os.minor(device))
+    if not os.path.exists(name):
+        return None
+    if os.path.exists(name + "/partition"):
+        name += "/.."
+    with open(name + "/dev") as file:
+        return file.read().strip()
+
+
+def by_an_io_limit(tap, folder):
+    """Who reads under a limit sleeps in the kernel, and the disk has nothing to do: the limit is named, as inferred."""
+    with open(os.path.join(folder, "data"), "wb") as file:
+        file.write(bytes(65536))
+        os.fsync(file.fileno())
+    disk = disk_of(folder)
+    group, limit = cgroup_of("blkio", "blkio.throttle.read_bps_device", "io.max") if disk else (None, None)
+    if not group:
+        tap.skipped("an I/O limit", "no disk, or no cgroup of this kind can be made")
+        return
+    setting = " rbps=%d" if limit.endswith("io.max") else " %d"
+    case = Case("reader", ["/usr/bin/python3", "-c", READER], folder)
+    try:
+        case.process.stdout.readline()
+        write(limit, disk + setting % 4096)
+        write(os.path.join(group, "cgroup.procs"), str(case.pid))
+        time.sleep(1)
+        told = json.loads(kernel.holdup("stuck", "--json", case.pid).stdout)
+        words = "I/O limit of cgroup /%s" % os.path.basename(group)
+        tap.ok("inferred: held back by the " + words in told["threads"][0]["wait"]["object"] and
+               told["threads"][0]["root"] == "is held back by an I/O limit, as inferred", "stuck names an I/O limit", told)
+        report, _ = kernel.why("-p", case.pid, "-d", "1.5")
+        root = report["verdict"][0] if report else {}
+        tap.ok(root.get("kind") == "throttled" and root["what"].startswith(words) and "no such request was with the disk" in (root["inferred"] or ""),
+               "why names it as well, of a request that it still holds", report and report["verdict"][:2])
+    finally:
+        write(limit, disk + (" rbps=max" if limit.endswith("io.max") else " 0"))
+        case.end()
+        for _ in range(100):
+            try:
+                os.rmdir(group)
+                break
+            except OSError:
+                time.sleep(0.05)
+
+
 def busy_ones(tap, folder):
     """Never a deadlock, however often one looks."""
     commands = {"busy-locks": [PROGRAM, "busy-locks"], "busy-ring": [PROGRAM, "busy-ring"],
@@ -885,6 +942,7 @@ def main():
         real_java(tap, folder)
         real_go(tap, folder)
         by_a_cgroup(tap, folder)
+        by_an_io_limit(tap, folder)
         busy_ones(tap, folder)
         hostile_name(tap, folder)
         wrong_words(tap)

@@ -659,6 +659,8 @@ static uint32_t limit_inferred(struct charger *charger, const struct place *plac
 						.kind = WHY_REASON_POLLED_LIMIT,
 						.who = why_thread(charger->query, wait->waker.slot),
 					}));
+	case LIMIT_SEEN:
+		return charge_reason(charger, WHY_REASON_NOT_AT_DISK);
 	case LIMIT_TOLD:
 	case LIMIT_WOKE:
 		break;

@@ -276,6 +276,25 @@ static void a_flush_of_other_work_is_not_held_back(void **unused)
 	says(REQUEST " 50 cpu0 work 5 blk_mq_run_work_fn\n" FLUSHED, 10, 70, "disk 7 60 vda flush");
 }
 
+/* The recorder saw that it sleeps for I/O, and that the disk knows of no such request. */
+static void a_request_that_is_held_back_at_the_end_is_inferred(void **unused)
+{
+	struct told *told =
+		replayed("thread 7 7 1 R held\n"
+			 "thread 9 9 1 R other\n"
+			 "waits 30 7 read \"I/O limit of cgroup /a (io.max rbps=1)\" 0 io_limit\n"
+			 "  0 cpu0 switch 0(runnable) 7\n"
+			 "  5 cpu0 enter read 3\n"
+			 " 10 cpu0 switch 7(disk) 0\n"
+			 " 60 cpu1 switch 0(runnable) 9\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 60),
+			    "throttled 7 50 I/O limit of cgroup /a (io.max rbps=1)");
+	assert_string_equal(told_reason(told->why.roots[0].inferred),
+			    "it was asleep for I/O, and no such request was with the disk");
+	told_free(told);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +316,7 @@ int main(void)
 		cmocka_unit_test(a_flush_is_held_back_too),
 		cmocka_unit_test(whose_limit_held_a_flush_back_may_not_be_known),
 		cmocka_unit_test(a_flush_of_other_work_is_not_held_back),
+		cmocka_unit_test(a_request_that_is_held_back_at_the_end_is_inferred),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
