@@ -103,18 +103,43 @@ static void wait_signal(struct asleep *asleep)
 	asleep->wait->has_outside = true;
 }
 
+#define SIGNALS_NAMED 4u
+
+/* "a signal: SIGUSR1, SIGTERM"; where it takes more than a few, only that. */
+static void wait_signal_of(struct asleep *asleep, uint64_t set)
+{
+	char list[SIGNALS_NAMED * 16] = "";
+	size_t used = 0;
+
+	wait_signal(asleep);
+	if (!set || (unsigned int)__builtin_popcountll(set) > SIGNALS_NAMED)
+		return;
+	for (int nr = 1; nr <= 64; nr++) {
+		const char *name = sigabbrev_np(nr);
+
+		if (!(set >> (nr - 1) & 1))
+			continue;
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s", used ? ", " : "");
+		used += (size_t)(name ? snprintf(list + used, sizeof(list) - used, "SIG%s", name)
+				      : snprintf(list + used, sizeof(list) - used, "signal %d",
+						 nr));
+	}
+	wait_object(asleep->wait, "a signal: %s", list);
+}
+
 /* SIGCHLD alone comes from children, unless somebody sends it by kill(). */
 static void wait_signal_timed(struct asleep *asleep)
 {
 	const uint64_t child = UINT64_C(1) << (SIGCHLD - 1);
 	uint64_t set = 0;
 
-	if (look_memory(&asleep->snap->look, asleep->process, asleep->task.args[0], &set,
-			sizeof(set)) &&
-	    set == child)
+	if (!look_memory(&asleep->snap->look, asleep->process, asleep->task.args[0], &set,
+			 sizeof(set)))
+		wait_signal(asleep);
+	else if (set == child)
 		sigchld_wait(asleep);
 	else
-		wait_signal(asleep);
+		wait_signal_of(asleep, set);
 	asleep->wait->is_timed = asleep->task.args[2] != 0;
 }
 
