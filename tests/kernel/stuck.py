@@ -546,6 +546,16 @@ def write(path, text):
         file.write(text)
 
 
+def remove(group):
+    """A cgroup; who was in it may take its time to end."""
+    for _ in range(100):
+        try:
+            os.rmdir(group)
+            break
+        except OSError:
+            time.sleep(0.05)
+
+
 def by_a_cgroup(tap, folder):
     """A child that is frozen where it sleeps, and one whose quota is used up."""
     for kind, v1, v2, freeze, thaw, word in (("freezer", "freezer.state", "cgroup.freeze", ("FROZEN", "1"), ("THAWED", "0"), "is frozen by its cgroup"),
@@ -569,12 +579,7 @@ def by_a_cgroup(tap, folder):
             if thaw:
                 write(limit, thaw[limit.endswith(v2)])
             case.end()
-            for _ in range(100):
-                try:
-                    os.rmdir(group)
-                    break
-                except OSError:
-                    time.sleep(0.05)
+            remove(group)
 
 
 READER = """
@@ -626,12 +631,7 @@ def by_an_io_limit(tap, folder):
     finally:
         write(limit, disk + (" rbps=max" if limit.endswith("io.max") else " 0"))
         case.end()
-        for _ in range(100):
-            try:
-                os.rmdir(group)
-                break
-            except OSError:
-                time.sleep(0.05)
+        remove(group)
 
 
 def busy_ones(tap, folder):
