@@ -190,6 +190,7 @@ enum throttle {
 	THROTTLE_DEADLINE =
 		-9,	     /* the thread is of SCHED_DEADLINE; the name: what may hold it back */
 	THROTTLE_IDLE = -10, /* the thread set its policy; the name: SCHED_IDLE, or another one */
+	THROTTLE_ALLOWED = -11, /* the CPUs that the thread may use; the name: "CPU 0", "" = all */
 };
 
 /* By which a request is known while it lives. */

@@ -26,11 +26,12 @@ struct fact_thread {
 	const char *cmdline; /* arguments joined by blanks; "" for kernel threads */
 	const char *cgroup; /* path in the unified hierarchy, else of the first one; "" = unknown */
 	uint32_t uid;
-	int32_t policy;	    /* SCHED_OTHER ...; -1 = unknown */
-	int32_t prio;	    /* as /proc/PID/stat shows it */
-	char state;	    /* R, S, D ...; F = frozen; '?' = unknown */
-	const char *frozen; /* path of the cgroup that it is frozen with; "" = not, or unknown */
-	bool kernel;	    /* a kernel thread */
+	int32_t policy;	     /* SCHED_OTHER ...; -1 = unknown */
+	int32_t prio;	     /* as /proc/PID/stat shows it */
+	char state;	     /* R, S, D ...; F = frozen; '?' = unknown */
+	const char *frozen;  /* path of the cgroup that it is frozen with; "" = not, or unknown */
+	const char *allowed; /* which CPUs it may use: "CPU 0"; "" = all, or unknown */
+	bool kernel;	     /* a kernel thread */
 	bool compat; /* of a 32-bit program on a 64-bit kernel; false: it is not, or not known */
 	uint64_t seen_ns; /* when the dump read it; ns on the trace clock */
 

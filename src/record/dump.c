@@ -26,6 +26,7 @@
 #include "event/event.h"
 #include "event/facts.h"
 #include "proc/fdname.h"
+#include "record/allowed.h"
 #include "record/interrupt.h"
 #include "record/last_calls.h"
 #include "record/named_calls.h"
@@ -234,7 +235,7 @@ static bool is_frozen(const struct dump *dump, const struct proc_thread *thread,
 /* Threads of a process stand together, and share what is the process's. */
 static void print_threads(const struct dump *dump, FILE *out)
 {
-	char cgroup[1024] = "", frozen[1024] = "";
+	char cgroup[1024] = "", frozen[1024] = "", allowed[128];
 	const char *cmdline = "";
 	const struct opened *opened = NULL;
 	bool is_main_frozen = false;
@@ -277,6 +278,10 @@ static void print_threads(const struct dump *dump, FILE *out)
 		if (!add_last_call(dump, &thread) && opened)
 			add_call(opened, &thread);
 		thread.compat = opened && opened->compat;
+		allowed[0] = '\0';
+		if (!from->kernel)
+			allowed_cpus(from->tid, allowed, sizeof(allowed));
+		thread.allowed = allowed;
 		thread.cgroup = cgroup;
 		thread.cmdline = cmdline;
 		dump_print_thread(out, &thread);

@@ -12,6 +12,7 @@
 #include <bpf/bpf_helpers.h>
 #include <stddef.h>
 
+#include "bpf/calls.h"
 #include "bpf/kernel_throttle.h"
 #include "bpf/raw_throttle.h"
 #include "bpf/ring.h"
@@ -299,6 +300,13 @@ static void real_time(struct task_struct *task, struct task_struct *next)
 	RING_SEND(raw);
 }
 
+static void send_now(struct raw_throttle *raw)
+{
+	if (bpf_ringbuf_output(&ring, raw, offsetof(struct raw_throttle, text),
+			       BPF_RB_FORCE_WAKEUP))
+		__sync_fetch_and_add(&control.lost, 1);
+}
+
 /* A thread sets how it is scheduled itself, as most do: it may soon be held back. */
 static void set_policy(void)
 {
@@ -314,9 +322,7 @@ static void set_policy(void)
 	raw->limit[0] = task->prio >= PRIO_FIRST_FAIR && task->policy != POLICY_IDLE;
 	if (task->prio == PRIO_DEADLINE)
 		put_deadline(raw, task);
-	if (bpf_ringbuf_output(&ring, raw, offsetof(struct raw_throttle, text),
-			       BPF_RB_FORCE_WAKEUP))
-		__sync_fetch_and_add(&control.lost, 1);
+	send_now(raw);
 }
 
 SEC("tracepoint/syscalls/sys_exit_sched_setattr")
@@ -332,6 +338,28 @@ int on_setscheduler(__u64 *unused)
 {
 	(void)unused;
 	set_policy();
+	return 0;
+}
+
+/* Which CPUs a thread may use. Others' numbers are ours only in the first pid namespace. */
+SEC("tracepoint/syscalls/sys_exit_sched_setaffinity")
+int on_setaffinity(__u64 *unused)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	__u32 tid = (__u32)CALL_ARG1(regs);
+	struct raw_throttle *raw;
+
+	(void)unused;
+	if (tid && tid != (__u32)task->pid && BPF_CORE_READ(task, thread_pid, level))
+		return 0;
+	if (control.ended || !(raw = empty_record(SCRATCH_REQUEST)))
+		return 0;
+	raw->mono_ns = bpf_ktime_get_ns();
+	raw->kind = RAW_THROTTLE_ALLOWED;
+	raw->tid = tid ? tid : (__u32)task->pid;
+	raw->tgid = task->tgid;
+	send_now(raw);
 	return 0;
 }
 

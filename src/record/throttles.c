@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "event/event.h"
+#include "record/allowed.h"
 #include "record/bpf/raw_throttle.h"
 #include "record/bpf_parts.h"
 #include "record/raw_text.h"
@@ -23,7 +24,7 @@
 
 #define WAKE_PART    4u	  /* of a ring wakes who takes it out */
 #define ENTRY_BYTES  128u /* that an entry of a map takes, about */
-#define PROGRAMS_MAX 12
+#define PROGRAMS_MAX 16
 #define NO_LIMIT     (UINT64_C(1) << 62) /* bytes: as good as none */
 
 extern const unsigned char holdup_bpf_throttle[];
@@ -312,6 +313,10 @@ static void make_record(const struct raw_throttle *raw, struct wire_name *wire,
 		snprintf(name, WIRE_NAME_MAX, "%s",
 			 raw->limit[0] ? "another policy" : "SCHED_IDLE");
 		break;
+	case RAW_THROTTLE_ALLOWED:
+		wire->fd = THROTTLE_ALLOWED;
+		allowed_cpus((int32_t)raw->tid, name, WIRE_NAME_MAX);
+		break;
 	case RAW_THROTTLE_END:
 		wire->fd = THROTTLE_ENDS;
 		break;
@@ -367,10 +372,11 @@ static int take_record(void *context, void *data, size_t bytes)
 }
 
 /* The programs, most wanted first. */
-static const char *const programs[] = {
-	"on_switch", "on_insert", "on_issue", "on_dequeue", "on_reclaim", "on_dirty",
-	"on_getrq",  "on_signal", "on_exit",  "on_victim",  "on_setattr", "on_setscheduler"
-};
+static const char *const programs[] = { "on_switch",	 "on_insert",  "on_issue",
+					"on_dequeue",	 "on_reclaim", "on_dirty",
+					"on_getrq",	 "on_signal",  "on_exit",
+					"on_victim",	 "on_setattr", "on_setscheduler",
+					"on_setaffinity" };
 
 static bool is_wanted(const char *name, size_t count)
 {

@@ -36,6 +36,7 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 		"no thread ran on that CPU: probably the CPU quota of cgroup %O, %Q",
 	[WHY_REASON_STOOD_STILL] =
 		"no thread ran on that CPU: throttled, or the machine stood still",
+	[WHY_REASON_ALLOWED] = "who waited may use %N only",
 	[WHY_REASON_SCHEDULED] = "with %N; who waited, with %O",
 	[WHY_REASON_RCU] = "an RCU grace period",
 	[WHY_REASON_SRCU] = "an SRCU grace period",
@@ -393,7 +394,7 @@ static const char *reason_name_key(enum why_reason_kind kind)
 	if (kind == WHY_REASON_TERMINAL_KEY)
 		return "key";
 	if (kind == WHY_REASON_SHARE || kind == WHY_REASON_PACKET || kind == WHY_REASON_SEEN ||
-	    kind == WHY_REASON_SCHEDULED)
+	    kind == WHY_REASON_SCHEDULED || kind == WHY_REASON_ALLOWED)
 		return "name";
 	return kind == WHY_REASON_SUCCEEDED || kind == WHY_REASON_HAD_LOCK ? "error" : "signal";
 }

@@ -152,7 +152,11 @@ static void put_cpu_row(FILE *out, const struct why_row *row, const char *verb,
 
 		fputs(before_who, out);
 		why_words_put_who(out, row);
-		fprintf(out, "%s%s%s", after_who, *scheduled ? ", " : "", scheduled);
+		fprintf(out, "%s%s%s", after_who,
+			!*scheduled				   ? ""
+			: row->sum.why->kind == WHY_REASON_ALLOWED ? "; "
+								   : ", ",
+			scheduled);
 	} else {
 		AUTO_FREE char *what = report_why_did(&row->sum);
 

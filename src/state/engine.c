@@ -15,6 +15,8 @@
 #include "state/moment.h"
 #include "state/state_int.h"
 
+#define POLICY_IDLE 5 /* SCHED_IDLE: see sched(7) */
+
 #define PROGRESS_EVENTS (1u << 20)
 
 #define MAX_CPUS    8192
@@ -228,6 +230,10 @@ static void load_thread(struct state *state, const struct fact_thread *fact)
 	thread->process = process_get(state, fact->tgid);
 	thread->dumped = fact->call_ns ? fact : NULL;
 	thread->frozen = fact->state == 'F';
+	if (fact->policy == POLICY_IDLE)
+		thread->tl->sched_as = SCHED_AS_IDLE;
+	if (fact->allowed)
+		thread->tl->allowed = names_add(&state->tl->names, fact->allowed, 256);
 	if (fact->state == 'T' || fact->state == 't' || thread->frozen)
 		thread->stopped_ns = fact->seen_ns;
 }

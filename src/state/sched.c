@@ -490,6 +490,8 @@ static struct thread *give_birth(struct state *state, struct cpu *cpu, const str
 			child->tl->sched_as = SCHED_AS_IDLE;
 			child->tl->sched_as_ns = ev->time_ns;
 		}
+		child->tl->allowed = parent->tl->allowed;
+		child->tl->allowed_ns = ev->time_ns;
 		thread_set_comm(state, child, parent->comm);
 		/* It begins on its way out of the parent's system call. */
 		child->depth = parent->in_call ? 2 : 1;

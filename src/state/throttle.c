@@ -276,7 +276,10 @@ void throttle_told(struct state *state, const struct event *ev)
 	else if (name->fd == THROTTLE_IDLE && thread)
 		set_idle_policy(thread, name->name && strcmp(name->name, "SCHED_IDLE") == 0,
 				ev->time_ns);
-	else if (name->fd == THROTTLE_QUEUE)
+	else if (name->fd == THROTTLE_ALLOWED && thread) {
+		thread->tl->allowed = names_add(&state->tl->names, name->name, 256);
+		thread->tl->allowed_ns = ev->time_ns;
+	} else if (name->fd == THROTTLE_QUEUE)
 		queue_told(state, name->name);
 	else if (name->fd == THROTTLE_REQUEST)
 		name_request(state, thread, ev);

@@ -80,6 +80,7 @@ static const struct field thread_fields[] = {
 	FIELD(fact_thread, "prio", prio, FIELD_ANY32, false),
 	FIELD(fact_thread, "state", state, FIELD_CHAR, false),
 	FIELD(fact_thread, "frozen", frozen, FIELD_TEXT, false),
+	FIELD(fact_thread, "allowed", allowed, FIELD_TEXT, false),
 	FIELD(fact_thread, "kernel", kernel, FIELD_BOOL, false),
 	FIELD(fact_thread, "compat", compat, FIELD_BOOL, false),
 	FIELD(fact_thread, "ns", seen_ns, FIELD_U64, false),
@@ -171,6 +172,7 @@ static const union {
 			       .cmdline = "",
 			       .cgroup = "",
 			       .frozen = "",
+			       .allowed = "",
 			       .policy = -1,
 			       .state = '?' } };
 

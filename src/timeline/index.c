@@ -98,6 +98,8 @@ static void pack_thread(struct pack *pack, const struct tl_thread *thread)
 	pack_u64(pack, thread->killed_by);
 	pack_u64(pack, thread->sched_as);
 	pack_u64(pack, thread->sched_as_ns);
+	pack_u64(pack, thread->allowed);
+	pack_u64(pack, thread->allowed_ns);
 	pack_u64(pack, (uint32_t)(thread->parent + 1));
 	pack_u64(pack, thread->idle_cpu);
 	pack_u64(pack, thread->birth_ns);
@@ -239,6 +241,8 @@ static bool unpack_thread(struct unpack *from, struct timeline *tl, uint32_t cou
 	thread->killed_by = unpack_u32(from);
 	thread->sched_as = (uint8_t)unpack_u32(from);
 	thread->sched_as_ns = unpack_u64(from);
+	thread->allowed = unpack_u32(from);
+	thread->allowed_ns = unpack_u64(from);
 	thread->parent = unpack_u32(from) - 1;
 	thread->idle_cpu = unpack_u32(from);
 	thread->birth_ns = unpack_u64(from);

@@ -457,6 +457,9 @@ struct tl_thread {
 		killed_by; /* name id: the signal that ended its process, and why that came; 0 = none */
 	uint8_t sched_as; /* of late: since sched_as_ns */
 	uint64_t sched_as_ns;
+	uint32_t
+		allowed; /* name id: the CPUs that it may use, since allowed_ns; 0 = all, or not known */
+	uint64_t allowed_ns;
 	uint32_t parent; /* slot of who made it; SLOT_NONE = unknown */
 	uint32_t idle_cpu;
 	uint64_t birth_ns; /* begin of the recording when it was there before */

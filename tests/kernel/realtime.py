@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Real-time threads that are held back: each is told with whose limit it is, and how much that allows.
+"""Threads that could run and do not: real-time ones that are held back are told with whose limit it is, and how much that allows.
 
 One has a runtime of its own (SCHED_DEADLINE), one is the only thread of a cgroup that may use a tenth of a CPU, one
-that of the machine, or the time that a CPU keeps for others.
+that of the machine, or the time that a CPU keeps for others. Two threads may use the same CPU only.
 """
+import json
 import os
 import re
 import subprocess
@@ -96,12 +97,35 @@ def check_machine(tap):
     tap.ok(known == list(told), "machine: whose limit it is, with its setting", told)
 
 
+def gave_way_ns(report, pid, words):
+    """For how long 'pid' ran instead, with these words said of that."""
+    return sum(root["ns"] for root in report["verdict"] if root["who"] and root["who"]["tgid"] == pid and
+               root["kind"] in ("preempted", "cpu_queue") and root["why"] == words)
+
+
+def check_pinned(tap):
+    """Two share a CPU, as they may use no other: set as it runs, or before. Told is which CPU that is."""
+    words = "who waited may use CPU 0 only"
+    with subprocess.Popen(command(60, "taskset", "-c", "0")) as other:
+        try:
+            for name, before, after in (("sets it", [], ["taskset", "-c", "0"]), ("has it", ["taskset", "-c", "0"], [])):
+                done = subprocess.run([*before, kernel.HOLDUP, "why", "--json", "--", *command(0.5, *after)],
+                                      capture_output=True, text=True, check=False)
+                report = json.loads(done.stdout) if done.returncode == 0 else None
+                tap.ok(report and gave_way_ns(report, other.pid, words) >= 0.1e9, "a thread that may use one CPU, %s: it is told which" % name,
+                       done.stderr, report and kernel.show_roots(report))
+        finally:
+            other.kill()
+
+
 def main():
     kernel.need("chrt", "taskset")
     tap = kernel.Tap()
     check_deadline(tap)
     check_group(tap)
     check_machine(tap)
+    if os.cpu_count() > 1:
+        check_pinned(tap)
     tap.end()
 
 

@@ -60,6 +60,7 @@ struct charger {
 	uint32_t reason_memo[WHY_REASON_KINDS]; /* of reasons that are only a kind; 0 = empty */
 	uint32_t unsure_memo[8];		/* of those of time that is uncertain */
 	uint32_t scheduled_key, scheduled;	/* how two threads are scheduled; the reason */
+	uint32_t allowed_key, allowed;		/* the CPUs that one may use; the reason */
 	struct root *roots;
 	size_t root_count, root_cap;
 	struct node *nodes;

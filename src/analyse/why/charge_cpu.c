@@ -102,6 +102,25 @@ static uint32_t scheduled(struct charger *charger, uint32_t waits, uint32_t runs
 	return charger->scheduled;
 }
 
+/* It may not use all CPUs, so that it waits for this one. */
+static uint32_t allowed(struct charger *charger, uint32_t waits, uint64_t since_ns)
+{
+	const struct tl_thread *waiter = charger->query->tl->threads[waits];
+
+	if (!waiter->allowed || waiter->allowed_ns > since_ns)
+		return 0;
+	if (charger->allowed_key != waiter->allowed) {
+		struct why_reason reason = {
+			.kind = WHY_REASON_ALLOWED,
+			.name = timeline_name(charger->query->tl, waiter->allowed),
+		};
+
+		charger->allowed_key = waiter->allowed;
+		charger->allowed = why_reason_id(why_reason_keep(charger->query->why, &reason));
+	}
+	return charger->allowed;
+}
+
 /* Runnable without a CPU: whoever had it. */
 void charge_queue(struct charger *charger, const struct place *place, uint32_t slot,
 		  const struct tl_interval *in)
@@ -134,6 +153,8 @@ void charge_queue(struct charger *charger, const struct place *place, uint32_t s
 		} else {
 			root.what = charge_what(charger, "ran instead");
 			root.reason = scheduled(charger, slot, ran.word, ran.start_ns);
+			if (!root.reason)
+				root.reason = allowed(charger, slot, ran.start_ns);
 		}
 		index = charge_add(charger, place, root, ran.end_ns - ran.start_ns);
 		if (root.slot != SLOT_NONE)

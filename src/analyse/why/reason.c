@@ -37,6 +37,7 @@ const char *why_reason_name(enum why_reason_kind kind)
 		[WHY_REASON_QUOTA] = "cpu_quota",
 		[WHY_REASON_QUOTA_PROBABLY] = "cpu_quota_probably",
 		[WHY_REASON_STOOD_STILL] = "throttled_or_stood_still",
+		[WHY_REASON_ALLOWED] = "allowed_cpus",
 		[WHY_REASON_SCHEDULED] = "scheduled_before",
 		[WHY_REASON_CONTINUED] = "continued",
 		[WHY_REASON_THAWED] = "thawed",

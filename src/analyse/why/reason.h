@@ -46,6 +46,7 @@ enum why_reason_kind {
 	WHY_REASON_STOOD_STILL,	   /* the thread was throttled, or the machine stood still */
 
 	/* How both are scheduled, where who had the CPU comes before who waited for it. */
+	WHY_REASON_ALLOWED,   /* (name: the CPUs that it may use) */
 	WHY_REASON_SCHEDULED, /* (name: the one that ran, object: the other one) */
 
 	/* Until when it was stopped. */

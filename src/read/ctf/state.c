@@ -28,10 +28,11 @@ static const struct ctf_state_field thread_fields[] = {
 	FIELD(fact_thread, cmdline, CTF_STATE_TEXT), FIELD(fact_thread, cgroup, CTF_STATE_TEXT),
 	FIELD(fact_thread, uid, CTF_STATE_U32),	     FIELD(fact_thread, policy, CTF_STATE_I32),
 	FIELD(fact_thread, prio, CTF_STATE_I32),     FIELD(fact_thread, state, CTF_STATE_U8),
-	FIELD(fact_thread, kernel, CTF_STATE_U8),    FIELD(fact_thread, seen_ns, CTF_STATE_U64),
-	FIELD(fact_thread, call, CTF_STATE_I32),     FIELD(fact_thread, arg0, CTF_STATE_U64),
-	FIELD(fact_thread, arg1, CTF_STATE_U64),     FIELD(fact_thread, arg2, CTF_STATE_U64),
-	FIELD(fact_thread, untimed, CTF_STATE_U8),   FIELD(fact_thread, call_ns, CTF_STATE_U64),
+	FIELD(fact_thread, allowed, CTF_STATE_TEXT), FIELD(fact_thread, kernel, CTF_STATE_U8),
+	FIELD(fact_thread, seen_ns, CTF_STATE_U64),  FIELD(fact_thread, call, CTF_STATE_I32),
+	FIELD(fact_thread, arg0, CTF_STATE_U64),     FIELD(fact_thread, arg1, CTF_STATE_U64),
+	FIELD(fact_thread, arg2, CTF_STATE_U64),     FIELD(fact_thread, untimed, CTF_STATE_U8),
+	FIELD(fact_thread, call_ns, CTF_STATE_U64),
 };
 
 static const struct ctf_state_field fd_fields[] = {

@@ -146,7 +146,12 @@ struct signal_struct {
 	struct rlimit rlim[16];
 };
 
+struct pid {
+	unsigned int level; /* of its namespace: 0 is the first */
+};
+
 struct task_struct {
+	struct pid *thread_pid;
 	unsigned int __state;
 	unsigned int flags;
 	int pid;

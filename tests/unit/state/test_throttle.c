@@ -143,6 +143,22 @@ static void how_both_are_scheduled_is_told_of_who_comes_first(void **unused)
 }
 
 /* The last one: by the kernel's own thread that stops all others. */
+static void which_cpus_it_may_use_is_told(void **unused)
+{
+	static const char told[] = "preempted 8 35 ran instead: who waited may use CPU 0 only; "
+				   "working 7 15 running";
+	static const char not_told[] = "preempted 8 35 ran instead; working 7 15 running";
+
+	gives_way_to("  5 cpu0 fdname 7 -11 \"CPU 0\" unknown throttled\n", 120, 120, told);
+	gives_way_to("  5 cpu0 fdname 8 -11 \"CPU 0\" unknown throttled\n", 120, 120, not_told);
+	gives_way_to("  4 cpu0 fdname 7 -11 \"CPU 0\" unknown throttled\n"
+		     "  5 cpu0 fdname 7 -11 \"\" unknown throttled\n",
+		     120, 120, not_told);
+	gives_way_to("  5 cpu0 fdname 7 -11 \"CPU 0\" unknown throttled\n", 139, 120,
+		     "preempted 8 35 ran instead: with nice 0; who waited, with nice 19; "
+		     "working 7 15 running");
+}
+
 static void else_it_is_not_told(void **unused)
 {
 	gives_way_to("", 120, 120, "preempted 8 35 ran instead; working 7 15 running");
@@ -307,6 +323,7 @@ int main(void)
 		cmocka_unit_test(who_yields_what_is_left_of_its_runtime_waits_for_its_next_period),
 		cmocka_unit_test(who_has_more_of_a_right_preempts),
 		cmocka_unit_test(how_both_are_scheduled_is_told_of_who_comes_first),
+		cmocka_unit_test(which_cpus_it_may_use_is_told),
 		cmocka_unit_test(else_it_is_not_told),
 		cmocka_unit_test(what_cannot_be_is_not_believed),
 		cmocka_unit_test(a_request_is_held_back_until_it_is_issued),

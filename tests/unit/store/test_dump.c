@@ -50,6 +50,7 @@ static const struct fact_thread whole_thread = {
 	.prio = -51,
 	.state = 'D',
 	.frozen = "/pods/x y",
+	.allowed = "CPUs 0-2,5",
 	.kernel = true,
 	.seen_ns = 18446744073709551615u,
 	.call = 202,
@@ -94,6 +95,7 @@ static void every_field_comes_back(void **unused)
 	assert_int_equal(facts.threads[0].prio, -51);
 	assert_int_equal(facts.threads[0].state, 'D');
 	assert_string_equal(facts.threads[0].frozen, whole_thread.frozen);
+	assert_string_equal(facts.threads[0].allowed, whole_thread.allowed);
 	assert_true(facts.threads[0].kernel);
 	assert_true(facts.threads[0].seen_ns == whole_thread.seen_ns);
 	assert_int_equal(facts.threads[0].call, 202);
