@@ -1,26 +1,7 @@
 /*
  * test_expect_children.c - of a wait for children, or a tracer, that nobody ended it is told who was awaited.
  */
-#include "told.h"
-
-static void says(const char *text, const char *verdict)
-{
-	struct told *told = replayed(text);
-
-	assert_string_equal(verdict_in(told, 7, 10, 60), verdict);
-	told_free(told);
-}
-
-/* The verdict, and from what it is inferred who was awaited; "" = it is known. */
-static void says_inferred(const char *text, const char *verdict, const char *inferred)
-{
-	struct told *told = replayed(text);
-
-	assert_string_equal(verdict_in(told, 7, 10, 60), verdict);
-	assert_string_equal(told_reason(told->why.chain[0].expects_by), inferred);
-	assert_string_equal(told_reason(told->why.roots[0].inferred), inferred);
-	told_free(told);
-}
+#include "expects.h"
 
 static void the_child_that_was_asked_for_is_awaited(void **unused)
 {
