@@ -86,7 +86,7 @@ static void snapshot_put_thread(struct snapshot *snapshot, const struct thread *
 		.policy = origin ? origin->policy : -1,
 		.prio = origin ? origin->prio : 0,
 		.state = letter_of(thread, same),
-		.allowed = names_text(&state->tl->names, tl->allowed),
+		.allowed = facts_keep(out, names_text(&state->tl->names, tl->allowed)),
 		.kernel = tl->kernel,
 		.compat = thread->is_32bit,
 		.seen_ns = state->now_ns,
