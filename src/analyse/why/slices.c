@@ -142,6 +142,24 @@ static bool is_one_object(const struct query *query, const struct wait *one,
 	       (len && strcspn(b, ";") == len && strncmp(a, b, len) == 0);
 }
 
+/* "unix; not connected yet" of "unix /run/s; not connected yet": the address is told of some waits alone. */
+static bool says_less(const char *less, const char *more)
+{
+	size_t len = strcspn(less, " ;");
+
+	return len && less[len] != ' ' && strncmp(less, more, len) == 0 && more[len] == ' ';
+}
+
+/* A descriptor of which more is known at one of the waits. */
+static bool is_one_named(const struct query *query, const struct wait *one,
+			 const struct wait *other)
+{
+	const char *a = timeline_name(query->tl, one->object);
+	const char *b = timeline_name(query->tl, other->object);
+
+	return one->fd >= 0 && one->fd == other->fd && (says_less(a, b) || says_less(b, a));
+}
+
 static bool is_same(struct query *query, const struct wait *one, const struct wait *other)
 {
 	uint64_t a, b;
@@ -154,7 +172,7 @@ static bool is_same(struct query *query, const struct wait *one, const struct wa
 	/* A call that opens has a descriptor where it went well. */
 	if (one->fd != other->fd && (!one->object || (one->fd >= 0 && other->fd >= 0)))
 		return false;
-	if (is_one_object(query, one, other))
+	if (is_one_object(query, one, other) || is_one_named(query, one, other))
 		return true;
 	if (one->fd != other->fd)
 		return false;
