@@ -146,6 +146,7 @@ enum fd_role {
 
 /* Beside the role, of descriptors at the start: if it is an epoll set, not all that it watches is known. */
 #define FD_PARTLY 0x20u
+#define FD_READS  FD_PARTLY /* the same, of a pipe: it is open to read alone */
 
 /* And where it is known: what becomes of the descriptor when its process runs another program. */
 #define FD_STAYS  0x40u

@@ -45,7 +45,7 @@ struct fact_thread {
 struct fact_fd {
 	int32_t tgid;
 	int32_t fd;
-	uint8_t role;	  /* enum fd_role, with FD_PARTLY, FD_STAYS or FD_CLOSES */
+	uint8_t role;	  /* enum fd_role, with FD_PARTLY (FD_READS), FD_STAYS or FD_CLOSES */
 	uint64_t inode;	  /* 0 = unknown */
 	const char *name; /* what to print */
 };

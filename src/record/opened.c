@@ -121,14 +121,17 @@ static void add_epolls(const char *info, int32_t epoll, struct opened *opened)
 	}
 }
 
-/* "flags:\t02100002", in octal: O_CLOEXEC is one of them. */
-static uint8_t marks_of(const char *info)
+/* "flags:\t02100002", in octal: O_CLOEXEC is one of them, and how it is open. */
+static uint8_t marks_of(const char *info, bool is_pipe)
 {
 	const char *at = strstr(info, "flags:");
+	unsigned long flags;
 
 	if (!at)
 		return 0;
-	return strtoul(at + strlen("flags:"), NULL, 8) & O_CLOEXEC ? FD_CLOSES : FD_STAYS;
+	flags = strtoul(at + strlen("flags:"), NULL, 8);
+	return (flags & O_CLOEXEC ? FD_CLOSES : FD_STAYS) |
+	       (is_pipe && (flags & O_ACCMODE) == O_RDONLY ? FD_READS : 0);
 }
 
 /* What the kernel says beside the name. Of who has very many open, only where that is needed. */
@@ -144,7 +147,7 @@ static void read_info(int proc_fd, int32_t tgid, struct opened_fd *fd, const cha
 
 	if (!info)
 		return;
-	fd->marks = marks_of(info);
+	fd->marks = marks_of(info, strncmp(link, "pipe:[", 6) == 0 || S_ISFIFO(fd->mode));
 	if (is_set)
 		add_epolls(info, fd->fd, opened);
 	if (is_pid && next_number(info, "Pid:", &pid) && pid > 0)

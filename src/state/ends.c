@@ -10,6 +10,9 @@
  *	a terminal          who has "/dev/ptmx of /dev/pts/N", for "/dev/pts/N", and the other way round
  *	a message queue     who has it open, too
  *
+ * Who has the same end of a pipe, as a child that got it by fork, is none of these, where it is known which one
+ * that is. Where other processes are, other threads of the own one are, too, if it has the other end as well.
+ *
  * The list of all ends is made when it is first asked for.
  */
 #include "state/ends.h"
@@ -27,6 +30,8 @@ struct end {
 	uint32_t name;
 	uint32_t object;
 	const struct process *process;
+	bool reads;  /* of a pipe, it is known to be the one to read from */
+	bool writes; /* it is the other one, if of any that is known which it is */
 };
 
 /* "tcp A->B", "unix 11->12" */
@@ -57,11 +62,21 @@ static int end_by_name(const void *left, const void *right)
 	return a->name != b->name ? (a->name < b->name ? -1 : 1) : 0;
 }
 
-static void add_end(struct ends *ends, const struct process *process, const struct object *object)
+static void add_end(struct ends *ends, const struct process *process, const struct object *object,
+		    uint8_t marks)
 {
+	const char *name = names_text(&ends->state->tl->names, object->name);
+	bool is_pipe = strncmp(name, "pipe:[", 6) == 0;
+
 	ends->all = vec_room(ends->all, ends->count, &ends->cap, sizeof(*ends->all));
-	ends->all[ends->count++] =
-		(struct end){ object->name, (uint32_t)(object - ends->state->objects), process };
+	ends->all[ends->count++] = (struct end){
+		.name = object->name,
+		.object = (uint32_t)(object - ends->state->objects),
+		.process = process,
+		.reads = object->role == FD_ROLE_PIPE && marks & FD_READS,
+		.writes = is_pipe && !object->since_ns && marks & (FD_STAYS | FD_CLOSES) &&
+			  !(marks & FD_READS),
+	};
 }
 
 static void add_ends(struct ends *ends, const struct process *process)
@@ -74,7 +89,8 @@ static void add_ends(struct ends *ends, const struct process *process)
 					     : NULL;
 
 		if (object && has_ends(names_text(&state->tl->names, object->name), object->role))
-			add_end(ends, process, object);
+			add_end(ends, process, object,
+				slot_fd_of(process->fds.slots[i].value).marks);
 	}
 }
 
@@ -117,24 +133,64 @@ static void add_other(struct others *others, const struct process *process)
 	others->count++;
 }
 
+/* What an end of that name has to be, to be the other one of an object. */
+struct sought {
+	uint32_t name;
+	uint32_t index; /* of the object */
+	uint32_t pair;	/* 0 = not known */
+	bool is_shared; /* of an eventfd both have the same, by fork */
+	bool reads;	/* the object is the end of a pipe to read from */
+	bool writes;	/* it is the other one */
+};
+
+static struct sought sought_for(struct ends *ends, uint32_t name, const struct object *object)
+{
+	struct sought sought = {
+		.name = name,
+		.index = (uint32_t)(object - ends->state->objects),
+		.pair = object->pair,
+		.is_shared = object->role == FD_ROLE_EVENTFD,
+	};
+	bool knows = false;
+
+	for (const struct end *at = first_named(ends, name);
+	     at && at < ends->all + ends->count && at->name == name; at++) {
+		knows |= at->reads;
+		sought.reads |= at->reads && at->object == sought.index;
+		sought.writes |= at->writes && at->object == sought.index;
+	}
+	sought.writes = sought.writes && knows && !sought.reads;
+	return sought;
+}
+
+static bool is_sought(const struct sought *sought, const struct end *end)
+{
+	return (end->object == sought->index) == sought->is_shared &&
+	       (!sought->pair || end->object == sought->pair) && !(sought->reads && end->reads) &&
+	       (!sought->writes || end->reads);
+}
+
 /*
- * The processes beside 'own' that have something of that name, but for the object itself. Of an eventfd
- * both have the same, by fork.
+ * The processes beside 'own' that have something of that name, but for the object itself. Where there are any, a
+ * thread of 'own' may end the wait of another one as well.
  */
 static void find_named(struct ends *ends, uint32_t name, const struct object *object,
 		       const struct process *own, struct others *out)
 {
-	uint32_t index = (uint32_t)(object - ends->state->objects);
-	bool is_shared = object->role == FD_ROLE_EVENTFD;
+	const struct sought sought = sought_for(ends, name, object);
+	bool own_has = false;
 
 	for (const struct end *at = first_named(ends, name);
 	     at && at < ends->all + ends->count && at->name == name; at++) {
-		bool same = at->object == index;
-
-		if (at->process != own && same == is_shared &&
-		    (!object->pair || at->object == object->pair))
+		if (!is_sought(&sought, at))
+			continue;
+		if (at->process == own)
+			own_has = own->refs > 1;
+		else
 			add_other(out, at->process);
 	}
+	if (own_has && out->count)
+		add_other(out, own);
 }
 
 /* The number at the end of "unix PATH peer PID"; 0 = there is none. */
@@ -349,6 +405,8 @@ void ends_sharers(struct ends *ends, const struct process *own, const struct obj
 		if (process && process != own && process_has(state, process, object->name))
 			add_other(out, process);
 	}
+	if (out->count && own->refs > 1)
+		add_other(out, own);
 }
 
 void ends_fini(struct ends *ends)

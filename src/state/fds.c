@@ -302,6 +302,8 @@ static void rename_fd(struct state *state, struct process *process, const struct
 	if (!slot.object || role != was.role || name->inode != was.inode ||
 	    strcmp(names_text(&state->tl->names, was.name), name->name ? name->name : "") != 0)
 		slot.object = add_object(state, name->name, role, name->inode, was.since_ns);
+	if (name->inode != was.inode && (role == FD_ROLE_PIPE || was.role == FD_ROLE_PIPE))
+		slot.marks &= (uint8_t)~FD_READS;
 	*found = slot_fd_value(slot);
 	process->change++;
 }
@@ -466,6 +468,13 @@ static void name_made(struct state *state, struct thread *thread, int32_t fd)
 		name_waits(state, thread, fd, &state->objects[object]);
 }
 
+static bool is_pipe(const struct state *state, uint64_t value)
+{
+	const struct object *object = fds_object(state, value);
+
+	return object && object->role == FD_ROLE_PIPE;
+}
+
 static void copy_fd(struct state *state, struct thread *thread, int64_t to, uint8_t marks)
 {
 	struct process *process = thread->process;
@@ -474,7 +483,11 @@ static void copy_fd(struct state *state, struct thread *thread, int64_t to, uint
 	if (has_name(state, thread, (int32_t)to) || to == (int64_t)(int32_t)thread->call_args[0])
 		return;
 	/* Of two descriptors of one epoll set only those added by this one are seen as its. */
-	put_fd(process, (int32_t)to, from ? slot_fd_of(*from).object : 0, marks | FD_PARTLY);
+	if (from && is_pipe(state, *from))
+		marks |= slot_fd_of(*from).marks & FD_READS;
+	else
+		marks |= FD_PARTLY;
+	put_fd(process, (int32_t)to, from ? slot_fd_of(*from).object : 0, marks);
 }
 
 /* Both are the same from now on. */

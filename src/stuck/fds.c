@@ -107,6 +107,17 @@ static size_t add_holders(struct source *source, uint64_t key, uint8_t modes, bo
 	return added;
 }
 
+/* The same of what its own process has in any case: where others have it, other threads of its own may be it as well. */
+static void add_sharers(struct source *source, uint64_t key, uint8_t modes, bool is_inferred,
+			enum stuck_how how)
+{
+	const struct asleep *asleep = source->asleep;
+
+	source->skips_self = true;
+	if (add_holders(source, key, modes, is_inferred, how) && asleep->process->count > 1)
+		add_holder(source, asleep->task.tgid, is_inferred, how);
+}
+
 static void source_object(const struct source *source, const char *what)
 {
 	if (source->is_alone)
@@ -428,9 +439,8 @@ static void queue_source(struct source *source)
 	AUTO_FREE char *what = xasprintf("message queue %s", source->link);
 
 	source_object(source, what);
-	source->skips_self = true;
-	(void)add_holders(source, source->key, source->writes ? HOLDER_READS : HOLDER_WRITES, true,
-			  source->writes ? STUCK_HOW_RECEIVES_QUEUE : STUCK_HOW_SENDS_QUEUE);
+	add_sharers(source, source->key, source->writes ? HOLDER_READS : HOLDER_WRITES, true,
+		    source->writes ? STUCK_HOW_RECEIVES_QUEUE : STUCK_HOW_SENDS_QUEUE);
 	source->asleep->wait->has_hole = true;
 	source->asleep->wait->has_outside = true;
 }
@@ -443,16 +453,14 @@ static void eventfd_source(struct source *source)
 	int64_t id;
 
 	asleep->wait->has_unowned = true;
-	source->skips_self = true;
 	snprintf(name, sizeof(name), "task/%d/fdinfo/%d", asleep->task.tid, source->fd);
 	if (!source->is_alone ||
 	    look_file(&asleep->snap->look, asleep->process, name, text, sizeof(text)) <= 0)
 		return;
 	id = holders_eventfd_id(text);
 	if (id >= 0)
-		(void)add_holders(source, holders_eventfd_key(id), 0, false,
-				  source->writes ? STUCK_HOW_READS_EVENTFD
-						 : STUCK_HOW_WRITES_EVENTFD);
+		add_sharers(source, holders_eventfd_key(id), 0, false,
+			    source->writes ? STUCK_HOW_READS_EVENTFD : STUCK_HOW_WRITES_EVENTFD);
 }
 
 /* It ends with the process. */

@@ -5,7 +5,7 @@
  *	facts no_syscalls | steps | omits_idle | first NS | last NS
  *	thread TID TGID PPID LETTER COMM [kernel]
  *	seenin NS CALL [ARG0 ARG1 ARG2]	the thread above slept in that call then
- *	fd TGID FD ROLE NAME
+ *	fd TGID FD ROLE NAME [reads | writes]
  *	epoll TGID EPOLL TARGET
  *
  *	# one event a line
@@ -666,6 +666,14 @@ static inline void tt_seen_in_line(struct text_trace *trace)
 	thread->untimed = tt_number_or(trace, 6, 0) != 0;
 }
 
+/* Of a pipe, how it is open. */
+static inline uint8_t tt_open_as(struct text_trace *trace, const char *word)
+{
+	static const char *const words[] = { "writes", "reads", NULL };
+
+	return tt_index(trace, words, word) ? FD_STAYS | FD_READS : FD_STAYS;
+}
+
 static inline void tt_fd_line(struct text_trace *trace)
 {
 	struct facts *facts = &trace->facts;
@@ -674,7 +682,8 @@ static inline void tt_fd_line(struct text_trace *trace)
 	facts->fds[facts->fd_count++] = (struct fact_fd){
 		.tgid = (int32_t)tt_number(trace, 1),
 		.fd = (int32_t)tt_number(trace, 2),
-		.role = (uint8_t)tt_index(trace, tt_roles, tt_word(trace, 3)),
+		.role = (uint8_t)tt_index(trace, tt_roles, tt_word(trace, 3)) |
+			(trace->word_count > 5 ? tt_open_as(trace, tt_word(trace, 5)) : 0),
 		.name = facts_keep(facts, tt_word(trace, 4)),
 	};
 }

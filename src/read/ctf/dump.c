@@ -138,7 +138,9 @@ static void take_fd(struct dump *dump, const struct trace_record *record, uint64
 	fd.name = text(dump, record, "filename");
 	if (!*fd.name)
 		return;
-	fd.role = role_of(fd.name, &fd.inode) | FD_PARTLY; /* LTTng tells of no sets */
+	fd.role = role_of(fd.name, &fd.inode);
+	if (fd.role != FD_ROLE_PIPE)
+		fd.role |= FD_PARTLY; /* LTTng tells of no sets */
 	facts->fds = vec_room(facts->fds, facts->fd_count, &dump->fd_cap, sizeof(*facts->fds));
 	facts->fds[facts->fd_count++] = fd;
 }

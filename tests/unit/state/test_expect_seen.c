@@ -158,7 +158,7 @@ static void of_several_that_were_seen_none_is_guessed(void **unused)
 static void threads_of_its_own_that_are_idle_do_not_end_it(void **unused)
 {
 	says("thread 7 7 1 R main\nthread 8 7 1 R helper\nthread 9 9 1 R other\n"
-	     "fd 7 4 listen unix listen /s\n"
+	     "fd 7 4 listen \"unix listen /s\"\n"
 	     "waits 30 7 read \"eventfd\" 8 process writes_eventfd\n"
 	     "waits 30 7 read \"eventfd\" 9 process writes_eventfd\n"
 	     "  0 cpu0 switch 0(runnable) 7\n"
