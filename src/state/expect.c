@@ -196,6 +196,15 @@ static bool is_child(const struct thread *thread, const struct thread *of)
 	       thread->sched != SCHED_DEAD && thread->process != of->process;
 }
 
+/* The process that it stands for; -1 = it is none, or that is not known. */
+static int32_t pidfd_pid(const struct state *state, const struct object *object)
+{
+	const char *name = names_text(&state->tl->names, object->name);
+	int32_t pid = strncmp(name, "pidfd ", 6) == 0 ? (int32_t)strtol(name + 6, NULL, 10) : 0;
+
+	return pid > 0 ? pid : -1;
+}
+
 /* The process that a wait4() or waitid() is about; 0 = any child, -1 = some of them. */
 static int32_t child_asked_for(const struct state *state, const struct thread *thread)
 {
@@ -209,9 +218,7 @@ static int32_t child_asked_for(const struct state *state, const struct thread *t
 	if (args[0] != WAIT_FOR_PIDFD)
 		return args[0] == 0 ? 0 : -1;
 	object = fds_find(state, thread, (int32_t)args[1]);
-	if (!object || strncmp(names_text(&state->tl->names, object->name), "pidfd ", 6) != 0)
-		return -1;
-	return (int32_t)strtol(names_text(&state->tl->names, object->name) + 6, NULL, 10);
+	return object ? pidfd_pid(state, object) : -1;
 }
 
 /* Is the wait in the call that the thread is known to be in? */
@@ -437,11 +444,18 @@ static struct awaited of_signal(struct state *state, const struct thread *thread
 	return result;
 }
 
+/* It has to end. */
+static struct awaited of_pid(struct state *state, int32_t pid)
+{
+	const struct thread *thread = pid > 0 ? state_living(state, pid) : NULL;
+
+	return (struct awaited){ .slot = thread ? thread->slot : SLOT_NONE };
+}
+
 static struct awaited of_child(struct state *state, const struct thread *thread, struct wait *wait)
 {
 	int32_t pid = child_asked_for(state, thread);
-	const struct thread *child = pid > 0 ? state_living(state, pid) : NULL;
-	struct awaited result = { .slot = child ? child->slot : SLOT_NONE };
+	struct awaited result = of_pid(state, pid);
 
 	if (pid == 0)
 		result.group = name_children(state, thread, wait);
@@ -509,6 +523,8 @@ static struct awaited of_fd(struct ends *ends, const struct thread *thread, stru
 	if (!object || object->name != wait->object ||
 	    (wait->flags & WAIT_SERVER && object->role != FD_ROLE_TTY))
 		return nobody;
+	if (object->role == FD_ROLE_PIDFD)
+		return of_pid(state, pidfd_pid(state, object));
 	if (strncmp(call_of(state, thread)->name, "mq_", 3) == 0)
 		ends_sharers(ends, thread->process, object, &others);
 	else
@@ -566,7 +582,27 @@ static struct awaited of_passed(struct ends *ends, const struct thread *thread, 
 	return awaited;
 }
 
-/* Where all that it watches ends at one process, but for what is its own, that is awaited, whichever of them comes. */
+/* Who could make a descriptor ready: of a process's own one that is the process, as it ends. */
+static void others_of(struct ends *ends, const struct thread *thread, const struct object *object,
+		      struct others *out)
+{
+	struct state *state = ends->state;
+	const struct process *process = NULL;
+
+	if (object->role != FD_ROLE_PIDFD) {
+		ends_others(ends, thread->process, object, out);
+		return;
+	}
+	*out = (struct others){ .name = object->name };
+	process = process_find(state, pidfd_pid(state, object));
+	if (process && process != thread->process)
+		out->process[out->count++] = process;
+}
+
+/*
+ * Where all that it watches ends at one process, but for what is its own, that is awaited, whichever of them comes. Of
+ * one thing those are named that could be it.
+ */
 static struct awaited of_all(struct ends *ends, const struct thread *thread, struct wait *wait,
 			     const int32_t *fds, size_t count, const char *what)
 {
@@ -578,9 +614,11 @@ static struct awaited of_all(struct ends *ends, const struct thread *thread, str
 
 		if (!object || role_serves(object->role))
 			return nobody;
-		ends_others(ends, thread->process, object, &others);
+		others_of(ends, thread, object, &others);
 		if (is_own_alone(thread, object, &others))
 			continue;
+		if (count == 1)
+			return one_of(state, thread, wait, &others, what);
 		if (others.count != 1 || (only.count && others.process[0] != only.process[0]))
 			return nobody;
 		only = others;
@@ -592,9 +630,13 @@ static struct awaited of_all(struct ends *ends, const struct thread *thread, str
 static struct awaited of_watched_before(struct ends *ends, const struct thread *thread,
 					struct wait *wait, const int32_t *fds, size_t count)
 {
-	struct awaited awaited =
-		of_all(ends, thread, wait, fds, count, "other ends, as seen before");
+	uint32_t object = wait->object;
+	struct awaited awaited;
 
+	polled_tell_before(ends->state, thread, wait);
+	awaited = of_all(ends, thread, wait, fds, count, "other end");
+	if (awaited.slot != SLOT_NONE)
+		wait->object = object;
 	if (awaited.slot != SLOT_NONE && !awaited.inferred)
 		awaited.inferred = BY_TOLD_BEFORE;
 	return awaited;

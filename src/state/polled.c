@@ -484,6 +484,29 @@ size_t polled_watched_before(const struct thread *thread, int32_t *out_fds, size
 	return count;
 }
 
+void polled_tell_before(struct state *state, const struct thread *thread, struct wait *wait)
+{
+	struct member members[POLL_TOLD] = { 0 };
+	size_t count = thread->again.poll_count;
+	char text[TEXT_BYTES];
+	struct polled_set set;
+
+	for (size_t i = 0; i < count; i++)
+		members[i] = (struct member){ thread->poll_fds[i],
+					      fds_find(state, thread, thread->poll_fds[i]) };
+	set = judge(state, members, count, true);
+	if (count == 1)
+		(void)put_member(state, text, 0, members[0].fd, members[0].object);
+	else
+		(void)snprintf(text, sizeof(text), "%.400s",
+			       names_text(&state->tl->names, set.name));
+	(void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
+		       ", as when it was looked at before");
+	wait->object = names_add(&state->tl->names, text, sizeof(text));
+	if (set.serves)
+		wait->flags |= WAIT_SERVER;
+}
+
 static void add_watched(struct thread *thread, int32_t fd)
 {
 	thread->again.poll_count = 0;

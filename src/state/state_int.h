@@ -775,6 +775,8 @@ size_t polled_watched(const struct state *state, const struct thread *thread, in
 		      size_t max);
 /* The same as it was told of the same call the last time that it was looked at. */
 size_t polled_watched_before(const struct thread *thread, int32_t *out_fds, size_t max);
+/* Name 'wait' by that, which is inferred; there is something. */
+void polled_tell_before(struct state *state, const struct thread *thread, struct wait *wait);
 
 /* used.c */
 void used_enter(struct thread *thread, const struct call *call); /* a call begins */

@@ -76,6 +76,27 @@ static void what_it_watched_it_watches_still(void **unused)
 	awaited_by(SLICES(POLL, WATCHED, "poll 0", POLL), 9, BY_TOLD_BEFORE);
 }
 
+/* 8 is of the process of 7; 10 has the end of 9, too, so that either may write. */
+static void who_could_end_it_is_named_as_before(void **unused)
+{
+	struct told *told = replayed("thread 10 10 1 R other\n" SLICES(
+		POLL, " 19 cpu1 fdname 10 4 pipe:[5] pipe\n" WATCHED, "poll 0", POLL));
+
+	assert_string_equal(
+		verdict_in(told, 7, 34, 60),
+		"stuck 7 26 poll: the recording ended [fd 3 = pipe:[5], as when it was looked at "
+		"before; other end: other[10], writer[9]]");
+	told_free(told);
+	told = replayed(SLICES(POLL,
+			       " 19 cpu1 fdname 7 6 \"tcp listen *:5\" listen\n" WATCHED
+			       " 20 cpu1 fdname 7 6 \"tcp listen *:5\" listen watched\n",
+			       "poll 0", POLL));
+	assert_string_equal(verdict_in(told, 7, 34, 60),
+			    "stuck 7 26 poll: the recording ended [any of: fd 3 = pipe:[5], fd 6 = "
+			    "tcp listen *:5, as when it was looked at before]");
+	told_free(told);
+}
+
 static void another_poll_watches_something_else(void **unused)
 {
 	awaited_by(SLICES(POLL, WATCHED, "poll 0", "poll 0x200 1 20"), 0, NULL);
@@ -92,6 +113,7 @@ int main(void)
 		cmocka_unit_test(who_had_the_lock_has_it_still),
 		cmocka_unit_test(of_another_lock_nothing_is_known),
 		cmocka_unit_test(what_it_watched_it_watches_still),
+		cmocka_unit_test(who_could_end_it_is_named_as_before),
 		cmocka_unit_test(another_poll_watches_something_else),
 	};
 

@@ -83,12 +83,32 @@ static void a_copy_of_an_end_is_the_same_end(void **unused)
 	says(COPIED("reads"), "stuck 7 50 read: the recording ended [fd 3 = pipe:[5]]");
 }
 
+static void a_process_is_awaited_at_its_pidfd(void **unused)
+{
+#define AT_PIDFD(NAME, CALL)                               \
+	"thread 7 7 1 R parent\n"                          \
+	"thread 9 9 7 R kid\n"                             \
+	"  0 cpu0 switch 0(runnable) 7\n"                  \
+	"  0 cpu1 switch 0(runnable) 9\n"                  \
+	"  1 cpu0 fdname 7 3 \"" NAME "\" pidfd\n"         \
+	"  5 cpu0 enter " CALL "\n"                        \
+	" 10 cpu0 switch 7(blocked) 0\n"                   \
+	" 20 cpu1 fdname 7 3 \"" NAME "\" pidfd watched\n" \
+	" 60 cpu1 leave getpid 9\n"
+	says(AT_PIDFD("pidfd 9", "poll 0x100 1 20"), "other_thread 9 50 running");
+	says(AT_PIDFD("pidfd 5", "poll 0x100 1 20"),
+	     "stuck 7 50 poll: the recording ended [fd 3 = pidfd 5]");
+	says(AT_PIDFD("pidfd", "poll 0x100 1 20"),
+	     "stuck 7 50 poll: the recording ended [fd 3 = pidfd]");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_of_its_own_may_be_who_is_awaited),
 		cmocka_unit_test(who_has_the_same_end_is_not_awaited),
 		cmocka_unit_test(a_copy_of_an_end_is_the_same_end),
+		cmocka_unit_test(a_process_is_awaited_at_its_pidfd),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
