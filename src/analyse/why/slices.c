@@ -11,7 +11,7 @@
  *
  *	- the first one was ended by its own time-out, and it was no sleep, or, among others that it
  *	  watched, by its own timerfd,
- *	- the second one is in the same call and on the same object,
+ *	- the second one is in the same call and on the same object: see same.c,
  *	- between them the thread only looked: calls that change nothing or that failed, and work for
  *	  LOOK_NS and a LOOK_PART of the slice at most; it may have waited that long for something else,
  *	  and for locks and pages of memory as long as it takes: the lock of a condition, Python's GIL.
@@ -61,8 +61,6 @@
 #define TURNS_LEAST 2u
 #define TURN_PART   4u /* of the slice before: a limit is as long as the other ones, more or less */
 #define TURN_NS	    10000000u /* at a futex: to take Python's GIL times out, too, and sooner */
-/* Words of one condition of glibc lie that close, and those of both of HotSpot's for a thread. */
-#define FUTEX_NEAR 256u
 
 /* All waits of a thread from 'first' to 'last' on one object are slices of one, or none of them is. */
 struct slice_run {
@@ -118,67 +116,6 @@ static struct slots_runs *runs_of(struct query *query, uint32_t slot)
 }
 
 /* ------------------------------------------------------------------- a look */
-
-bool query_futex(const struct query *query, const struct wait *wait, uint64_t *out_address)
-{
-	const char *object = timeline_name(query->tl, wait->object);
-	char *end;
-
-	if (strncmp(object, "futex 0x", 8) != 0)
-		return false;
-	*out_address = strtoull(object + 8, &end, 16);
-	return *end == '\0' || *end == ','; /* and what it is */
-}
-
-/* "pipe:[5]", also of "pipe:[5]; other end: writer[9]": who else could end it is told of some waits alone. */
-static bool is_one_object(const struct query *query, const struct wait *one,
-			  const struct wait *other)
-{
-	const char *a = timeline_name(query->tl, one->object);
-	const char *b = timeline_name(query->tl, other->object);
-	size_t len = strcspn(a, ";");
-
-	return one->object == other->object ||
-	       (len && strcspn(b, ";") == len && strncmp(a, b, len) == 0);
-}
-
-/* "unix; not connected yet" of "unix /run/s; not connected yet": the address is told of some waits alone. */
-static bool says_less(const char *less, const char *more)
-{
-	size_t len = strcspn(less, " ;");
-
-	return len && less[len] != ' ' && strncmp(less, more, len) == 0 && more[len] == ' ';
-}
-
-/* A descriptor of which more is known at one of the waits. */
-static bool is_one_named(const struct query *query, const struct wait *one,
-			 const struct wait *other)
-{
-	const char *a = timeline_name(query->tl, one->object);
-	const char *b = timeline_name(query->tl, other->object);
-
-	return one->fd >= 0 && one->fd == other->fd && (says_less(a, b) || says_less(b, a));
-}
-
-static bool is_same(struct query *query, const struct wait *one, const struct wait *other)
-{
-	uint64_t a, b;
-
-	if (one->in != other->in)
-		return false;
-	/* Which of several descriptors it was about is known, at best, of the wait that one of them ended. */
-	if (one->flags & other->flags & WAIT_MANY)
-		return wait_set(one) == wait_set(other);
-	/* A call that opens has a descriptor where it went well. */
-	if (one->fd != other->fd && (!one->object || (one->fd >= 0 && other->fd >= 0)))
-		return false;
-	if (is_one_object(query, one, other) || is_one_named(query, one, other))
-		return true;
-	if (one->fd != other->fd)
-		return false;
-	return query_futex(query, one, &a) && query_futex(query, other, &b) &&
-	       (a < b ? b - a : a - b) < FUTEX_NEAR;
-}
 
 bool query_is_on_the_way(struct query *query, const struct wait *wait)
 {
@@ -372,7 +309,8 @@ static enum look look_at_turn(struct looking *looking, uint32_t index, const str
 	struct turns *turns = &looking->turns;
 	bool is_known = turns->next < turns->count;
 
-	if (turns->is_off || (is_known && !is_same(looking->query, &turns->of[turns->next], wait)))
+	if (turns->is_off || (is_known && !query_is_same(looking->query, looking->slot,
+							 &turns->of[turns->next], wait)))
 		return LOOK_OVER;
 	if (is_turn(looking, wait)) {
 		if (!is_known && (turns->rounds || turns->count == TURNS_MOST))
@@ -443,7 +381,8 @@ static enum look look_at_slice(struct looking *looking, uint32_t index, const st
 static void look_takes_lock(struct looking *looking, const struct wait *wait)
 {
 	looking->asked = *wait;
-	if (!looking->lock.begin_ns || !is_same(looking->query, &looking->lock, wait))
+	if (!looking->lock.begin_ns ||
+	    !query_is_same(looking->query, looking->slot, &looking->lock, wait))
 		looking->has_looked |= word_kind(wait->in) == WORD_SYSCALL;
 	if (looking->has_looked)
 		return;
@@ -459,7 +398,7 @@ static enum look look_at_wait(struct looking *looking, uint32_t index, uint64_t 
 	if (index == looking->index)
 		return LOOK_ON;
 	timeline_wait(looking->query->tl, looking->slot, index, &wait);
-	if (!is_same(looking->query, &looking->slice, &wait)) {
+	if (!query_is_same(looking->query, looking->slot, &looking->slice, &wait)) {
 		uint64_t until_ns = wait.woken_ns ? wait.woken_ns : looking->query->tl->end_ns;
 
 		enum look look;
@@ -813,7 +752,7 @@ static uint64_t before_ns(const struct looking *looking)
 		earlier.index = looking->index - i;
 		timeline_wait(looking->query->tl, looking->slot, earlier.index, &earlier.slice);
 		if (!is_timed(looking->query, &earlier.slice) ||
-		    !is_same(looking->query, &earlier.slice, &looking->slice))
+		    !query_is_same(looking->query, looking->slot, &earlier.slice, &looking->slice))
 			continue;
 		(void)look_on(&earlier);
 		return earlier.index >= looking->index ? earlier.before_ns : 0;
@@ -921,7 +860,8 @@ static const struct slice_run *run_of(struct query *query, uint32_t slot, uint32
 
 	for (uint32_t i = 0; i < runs->count; i++) {
 		run = &runs->kept[i];
-		if (index >= run->first && index <= run->last && is_same(query, &run->wait, wait))
+		if (index >= run->first && index <= run->last &&
+		    query_is_same(query, slot, &run->wait, wait))
 			return run;
 	}
 	found = find_run(query, slot, index, wait, &runs->turns_until);

@@ -276,9 +276,13 @@ bool query_gone_on(struct query *query, uint32_t slot, uint32_t word, const stru
 		   struct answer *out_answer);
 /* A lock taken or a page brought in is no act of the thread's: it waited for that on the way to something else. */
 bool query_is_on_the_way(struct query *query, const struct wait *wait);
-/* Did it wait at a futex of which the address is known? */
-bool query_futex(const struct query *query, const struct wait *wait, uint64_t *out_address);
 void slice_runs_free(struct slice_runs *runs); /* NULL is fine */
+
+/* same.c: did it wait at a futex of which the address is known? */
+bool query_futex(const struct query *query, const struct wait *wait, uint64_t *out_address);
+/* Were both waits of that thread for the same, as far as is known? */
+bool query_is_same(struct query *query, uint32_t slot, const struct wait *one,
+		   const struct wait *other);
 
 /*
  * why_pollers.c: the same of a wait on an epoll set, where another thread of the process has the next
