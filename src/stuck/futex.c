@@ -14,6 +14,8 @@
  *	locks of musl             see futex_musl.c
  *	condition, semaphore      nobody, but in shared memory the only other process that has it, as inferred; nor of a glibc mutex whose owner has exited, or was in the process before fork()
  *
+ * A number of a thread outlives it: see doubt_young_owners() of stuck.c.
+ *
  * A layout is only believed when all of it fits: an owner that lives in the same process, a kind that
  * exists, a count that is above 0, pointers that lead back. Else nobody is named.
  */
@@ -73,6 +75,49 @@ int32_t futex_own_thread(const struct futex *futex, uint32_t number)
 	return task && (task->state == 'Z' || task->state == 'X') ? 0 : tid;
 }
 
+/* Without the private flag, as std::atomic and robust mutexes wait; the kernel then goes by the memory. */
+static bool is_own_memory(const struct futex *futex)
+{
+	struct asleep *asleep = futex->asleep;
+
+	return maps_is_private(&asleep->snap->look, asleep->process, futex->address);
+}
+
+/*
+ * In a PID namespace below ours. A number is that of a thread in each namespace: it is only believed where all who
+ * have the memory, of those around, are in that of the waiter, and one of them has the number. That of the waiter itself
+ * may be one of a namespace that is not around: each of them has a 1.
+ */
+static int32_t nested_thread(const struct futex *futex, uint32_t number)
+{
+	struct asleep *asleep = futex->asleep;
+	struct look *look = &asleep->snap->look;
+	char own[64] = "";
+	struct mapping mapping;
+	struct related related;
+	int32_t found = 0;
+
+	if (!maps_at(look, asleep->process, futex->address, &mapping) ||
+	    look_link(look, asleep->process, "ns/pid", own, sizeof(own)) <= 0)
+		return 0;
+	related_find(look, &asleep->task, &related);
+	if (related.count > SHARERS_LOOKED)
+		return 0;
+	for (size_t i = 0; i < related.count; i++) {
+		struct process at = { .tgid = related.tgids[i] }, *other;
+		char space[64] = "";
+
+		if (!maps_has(look, &at, &mapping))
+			continue;
+		if (look_link(look, &at, "ns/pid", space, sizeof(space)) <= 0 ||
+		    strcmp(space, own) != 0)
+			return 0;
+		other = found ? NULL : look_process(look, related.tgids[i]);
+		found = other ? look_thread(look, other, (int32_t)number) : found;
+	}
+	return found == asleep->task.tid ? 0 : found;
+}
+
 /*
  * The same of a word in shared memory, which may be a thread of another process: one that has the same
  * memory. Of another PID namespace it is not known.
@@ -81,36 +126,43 @@ static int32_t any_thread(const struct futex *futex, uint32_t number)
 {
 	struct asleep *asleep = futex->asleep;
 	struct look *look = &asleep->snap->look;
-	int32_t tid = futex_own_thread(futex, number);
+	bool is_nested = !futex->is_private && look_is_nested(look, asleep->process) &&
+			 !is_own_memory(futex);
+	int32_t tid = is_nested ? 0 : futex_own_thread(futex, number);
 	struct mapping mapping;
 	struct process *other;
 
-	if (tid || futex->is_private || number == 0 || number > INT32_MAX ||
-	    look_is_nested(look, asleep->process) ||
-	    !maps_at(look, asleep->process, futex->address, &mapping))
+	if (tid || futex->is_private || number == 0 || number > INT32_MAX)
 		return tid;
+	if (is_nested) {
+		tid = nested_thread(futex, number);
+		asleep->process = look_owner(look, &asleep->task); /* they have moved */
+		return tid;
+	}
+	if (!maps_at(look, asleep->process, futex->address, &mapping))
+		return 0;
 	other = look_process_of(look, (int32_t)number);
 	tid = other && maps_has(look, other, &mapping) ? (int32_t)number : 0;
 	asleep->process = look_owner(look, &asleep->task); /* they have moved */
 	return tid;
 }
 
+/* The kernel looks after PI mutexes, and after the words of threads that end. */
+static bool is_note(const struct futex *futex, enum stuck_how how)
+{
+	bool is_pi = futex->op == FUTEX_LOCK_PI || futex->op == FUTEX_LOCK_PI2;
+
+	return !is_pi && how != STUCK_HOW_JOINED_GLIBC && how != STUCK_HOW_JOINED_MUSL;
+}
+
 bool futex_set_owner(const struct futex *futex, int32_t tid, const char *what, enum stuck_how how)
 {
 	struct wait *wait = futex->asleep->wait;
-	const struct stuck_edge edge = { .tid = tid, .how = how };
+	const struct stuck_edge edge = { .tid = tid, .is_note = is_note(futex, how), .how = how };
 
 	wait_object_at(wait, what, futex->address, "");
 	wait_edge(wait, &edge);
 	return true;
-}
-
-/* Without the private flag, as std::atomic waits; the kernel then goes by the memory. */
-static bool is_own_memory(const struct futex *futex)
-{
-	struct asleep *asleep = futex->asleep;
-
-	return maps_is_private(&asleep->snap->look, asleep->process, futex->address);
 }
 
 /*

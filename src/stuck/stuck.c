@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/sorting.h"
@@ -28,8 +29,14 @@
 #define THREADS_MAX 100000 /* that are looked at */
 
 #define TITLES_BUDGET_NS 50000000u
+#define BIRTH_ERROR_NS	 50000000u /* of since when a thread waits, and of its birth */
 
 #define HANGS "hanging processes"
+
+static uint64_t left_ns(uint64_t now_ns, uint64_t until_ns)
+{
+	return until_ns > now_ns ? until_ns - now_ns : 0;
+}
 
 static const struct wait *wait_before(const struct snap *before, const struct task *task)
 {
@@ -149,6 +156,36 @@ static void add_since(struct stuck *stuck, const struct snap *snap)
 	clocks_fini(&clocks);
 }
 
+/* Of the thread's birth, as the kernel has it: whole clock ticks, on a clock that also counts while the machine sleeps. */
+static uint64_t born_ns(uint64_t birth)
+{
+	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t awake_ns = clock_read_ns(CLOCK_MONOTONIC);
+	uint64_t slept_ns = clock_read_ns(CLOCK_BOOTTIME) - awake_ns;
+
+	return left_ns(slept_ns, birth * tick_ns);
+}
+
+/*
+ * A lock keeps its owner's number when that one ends, and the number may be another's by now: one who is younger than
+ * the wait need not be the owner. It may have come first when the lock was free for a moment, so it may be the owner as well.
+ */
+static void doubt_young_owners(struct stuck *stuck)
+{
+	for (size_t i = 0; i < stuck->count; i++) {
+		struct stuck_thread *thread = &stuck->threads[i];
+
+		for (size_t k = 0; k < thread->edge_count && thread->since_ns; k++) {
+			struct stuck_edge *edge = &thread->edges[k];
+			const struct stuck_thread *owner = stuck_find(stuck, edge->tid);
+
+			if (edge->is_note && owner &&
+			    born_ns(owner->birth) > thread->since_ns + BIRTH_ERROR_NS)
+				edge->is_inferred = true;
+		}
+	}
+}
+
 static void trim_end(char *text)
 {
 	size_t length = strlen(text);
@@ -243,11 +280,6 @@ static struct stuck *join(const struct snap *first, const struct snap *second,
 	return stuck;
 }
 
-static uint64_t left_ns(uint64_t now_ns, uint64_t until_ns)
-{
-	return until_ns > now_ns ? until_ns - now_ns : 0;
-}
-
 /* Nothing is told of who was left out by either look. */
 static void count_skipped(struct stuck *stuck, const struct snap *first, const struct snap *second)
 {
@@ -281,6 +313,7 @@ static struct stuck *look_twice(const struct asked *targets, int proc_fd,
 					most });
 	stuck = join(&first, &second, targets);
 	add_since(stuck, &second);
+	doubt_young_owners(stuck);
 	add_titles(stuck, &second);
 	closed_find(stuck, &second.look);
 	graph_run(stuck);

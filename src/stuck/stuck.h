@@ -55,6 +55,7 @@ struct stuck_edge {
 	int32_t tid;	  /* of a process with several threads, its main thread */
 	bool is_process;  /* any of its threads */
 	bool is_inferred; /* it need not be that one */
+	bool is_note;	  /* by the number that a library noted, which stays when the thread ends */
 	enum stuck_how how;
 	const char
 		*mode; /* a constant: in which a lock is held, or asked for; NULL = see stuck_how */
