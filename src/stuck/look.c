@@ -131,6 +131,23 @@ static struct process *look_add_process(struct look *look, int32_t tgid)
 	return process;
 }
 
+static bool has_ended(const struct task *task)
+{
+	return task->state == 'Z' || task->state == 'X';
+}
+
+/* Where the main thread ended before others: one of these. */
+static int32_t living_thread(const struct tasks_job *job)
+{
+	if (!job->count || job->tasks[0].tid != job->tgid || !has_ended(&job->tasks[0]))
+		return 0;
+	for (size_t i = 1; i < job->count; i++) {
+		if (!has_ended(&job->tasks[i]))
+			return job->tasks[i].tid;
+	}
+	return 0;
+}
+
 static void add_tasks(struct look *look, struct process *process, const struct tasks_job *job)
 {
 	for (size_t i = 0; i < job->count; i++) {
@@ -140,6 +157,7 @@ static void add_tasks(struct look *look, struct process *process, const struct t
 		look->barred += job->tasks[i].is_barred;
 	}
 	process->count = job->count;
+	process->via = living_thread(job);
 	look->skipped += job->skipped;
 }
 
@@ -292,7 +310,7 @@ int32_t look_number(struct look *look, struct process *process, int32_t number,
 struct peek_job {
 	struct worker_job job;
 	int proc_fd;
-	int32_t tgid;
+	int32_t tid; /* of the process, one that lives */
 	uint64_t address;
 	char path[NAME_MAX_];
 	size_t bytes;
@@ -310,7 +328,7 @@ static void peek_memory(struct worker_job *worker_job)
 	struct peek_job *job = (struct peek_job *)worker_job;
 	struct iovec here = { job->buffer, job->bytes };
 	struct iovec there = { (void *)(uintptr_t)job->address, job->bytes };
-	ssize_t got = process_vm_readv(job->tgid, &here, 1, &there, 1, 0);
+	ssize_t got = process_vm_readv(job->tid, &here, 1, &there, 1, 0);
 
 	job->got = got < 0 ? -errno : (int)got;
 }
@@ -338,7 +356,7 @@ static struct peek_job *peek_new(const struct look *look, const struct process *
 
 	job->job = (struct worker_job){ run, peek_job_free };
 	job->proc_fd = look->proc_fd;
-	job->tgid = process->tgid;
+	job->tid = process->via ? process->via : process->tgid;
 	job->bytes = bytes;
 	return job;
 }
@@ -374,7 +392,7 @@ bool look_memory(struct look *look, struct process *process, uint64_t address, v
 static int peek_named(struct look *look, struct process *process, const char *name,
 		      struct peek_job *job, void *buffer)
 {
-	snprintf(job->path, sizeof(job->path), "%d/%s", process->tgid, name);
+	snprintf(job->path, sizeof(job->path), "%d/%s", job->tid, name);
 	return peek(look, process, job, buffer);
 }
 

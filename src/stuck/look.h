@@ -17,6 +17,7 @@ struct worker;
 
 struct process {
 	int32_t tgid;
+	int32_t via; /* a thread to read it by: a main thread that ended has no memory and no files; 0 = that one */
 	size_t first; /* its tasks: by tid, one after the other */
 	size_t count;
 	bool is_hung;	 /* something in it took too long: nothing in it is read any more */

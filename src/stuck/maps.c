@@ -15,7 +15,7 @@
 struct maps_job {
 	struct worker_job job;
 	int proc_fd;
-	int32_t tgid;
+	int32_t tid;	    /* of the process, one that lives */
 	uint64_t address;   /* 0 = what is asked for is 'mapping', or the library */
 	char library[32];   /* "" = none */
 	bool wants_private; /* of 'address', where its mapping begins and ends */
@@ -95,7 +95,7 @@ static void maps_job_run(struct worker_job *worker_job)
 	char path[32];
 	int fd;
 
-	snprintf(path, sizeof(path), "%d/maps", job->tgid);
+	snprintf(path, sizeof(path), "%d/maps", job->tid);
 	fd = openat(job->proc_fd, path, O_RDONLY | O_CLOEXEC);
 	file = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!file) {
@@ -120,7 +120,7 @@ static bool maps_run(struct look *look, struct process *process, struct maps_job
 	*job = *asked;
 	job->job = (struct worker_job){ maps_job_run, maps_job_free };
 	job->proc_fd = look->proc_fd;
-	job->tgid = process->tgid;
+	job->tid = process->via ? process->via : process->tgid;
 	if (!worker_do(look->worker, &job->job)) {
 		process->is_hung = true;
 		look->hung++;

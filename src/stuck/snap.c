@@ -91,6 +91,10 @@ static void exited_wait(struct asleep *asleep)
 				   .how = STUCK_HOW_PARENT };
 
 	asleep->wait->kind = STUCK_EXITED;
+	if (asleep->task.tid == asleep->task.tgid && asleep->process->via) {
+		wait_object(asleep->wait, "other threads of the process live on");
+		return;
+	}
 	if (edge.tid > 0 && asleep->task.tid == asleep->task.tgid)
 		wait_edge(asleep->wait, &edge);
 }
