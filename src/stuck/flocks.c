@@ -7,6 +7,8 @@
  * The arrow says that 815 waits for the one above it. A lock of flock() or of an open file description
  * is let go by anyone who has that description, by fork too: that is told by fdinfo, where each such
  * descriptor has the lock's line. A lock of fcntl() is its process's.
+ *
+ * Several locks may be in the way: then all of their owners must let go.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -91,7 +93,7 @@ static bool has_lock(struct asleep *asleep, const struct holder *holder,
 		return false;
 	for (const char *at = strstr(text, "lock:"); at; at = strstr(at + 5, "lock:")) {
 		if (parse_lock(skip_blanks(at + 5), &lock) && !lock.waits &&
-		    strcmp(lock.type, wanted->type) == 0 &&
+		    strcmp(lock.type, wanted->type) == 0 && lock.pid == wanted->pid &&
 		    strcmp(lock.place, wanted->place) == 0 &&
 		    strcmp(lock.access, wanted->access) == 0 && lock.from == wanted->from &&
 		    lock.to == wanted->to)
@@ -214,11 +216,44 @@ static void infer(struct wait *wait)
 	}
 }
 
+static bool is_in_the_way(const struct file_lock *lock, const struct file_lock *wanted)
+{
+	bool is_flock = strcmp(wanted->type, "FLOCK") == 0;
+
+	return !lock->waits && (strcmp(lock->type, "FLOCK") == 0) == is_flock &&
+	       strcmp(lock->place, wanted->place) == 0 && lock->from <= wanted->to &&
+	       wanted->from <= lock->to &&
+	       (strcmp(lock->access, "WRITE") == 0 || strcmp(wanted->access, "WRITE") == 0);
+}
+
+/*
+ * The kernel tells one lock that is in the way; when that one is gone, the others are. Where each has one owner, all of
+ * these must let go. Of who shares a lock, anybody may: such locks are not told.
+ */
+static void add_others(struct asleep *asleep, const struct file_lock *wanted, uint64_t key)
+{
+	struct wait *wait = asleep->wait;
+	struct file_lock lock;
+
+	if (wait->count != 1)
+		return;
+	for (const char *at = all_locks(asleep->snap); at; at = next_line(at)) {
+		size_t before = wait->count;
+
+		if (!parse_lock(at, &lock) || !is_in_the_way(&lock, wanted))
+			continue;
+		add_lock(asleep, &lock, key);
+		if (wait->count != before + 1 || wait->edges[before].tid == asleep->task.tgid)
+			wait->count = before;
+	}
+	wait->needs_all = wait->count > 1;
+}
+
 static void find_owners(struct asleep *asleep, const char *type, uint64_t inode, uint64_t key)
 {
 	bool is_flock = strcmp(type, "FLOCK") == 0;
 	const struct file_range range = is_flock ? (struct file_range){ 0 } : range_of(asleep);
-	struct file_lock lock, owner = { 0 };
+	struct file_lock lock, owner = { 0 }, own = { 0 };
 	uint64_t first = 0;
 	bool is_several = false;
 
@@ -232,10 +267,13 @@ static void find_owners(struct asleep *asleep, const char *type, uint64_t inode,
 			continue;
 		is_several |= first && first != lock.id;
 		first = lock.id;
+		own = lock;
 		add_lock(asleep, &owner, key);
 	}
 	if (is_several)
 		infer(asleep->wait);
+	else if (first)
+		add_others(asleep, &own, key);
 }
 
 static uint64_t inode_of(struct asleep *asleep, int32_t fd)
