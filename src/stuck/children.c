@@ -95,6 +95,57 @@ static void add_any(struct asleep *asleep, const struct children *children, bool
 	wait->has_unknown |= !children->count;
 }
 
+/* The process group, as the waiter's PID namespace has it: 'depth' namespaces below ours. 0 = not known. */
+static int32_t group_of(struct asleep *asleep, int32_t pid, int depth)
+{
+	struct process process = { .tgid = pid };
+	char text[4096], *at;
+	int32_t group = 0;
+
+	if (look_file(&asleep->snap->look, &process, "status", text, sizeof(text)) <= 0)
+		return 0;
+	at = strstr(text, "\nNSpgid:");
+	at = at ? at + 8 : NULL;
+	for (int i = 0; at && *at == '\t' && (depth < 0 || i <= depth); i++)
+		group = (int32_t)strtol(at, &at, 10);
+	return group;
+}
+
+static int depth_of(struct asleep *asleep)
+{
+	struct process process = { .tgid = asleep->task.tgid };
+	char text[4096];
+	const char *at;
+	int depth = -1;
+
+	if (look_file(&asleep->snap->look, &process, "status", text, sizeof(text)) <= 0)
+		return 0;
+	at = strstr(text, "\nNSpgid:");
+	for (at = at ? at + 8 : ""; *at && *at != '\n'; at++)
+		depth += *at == '\t';
+	return depth < 0 ? 0 : depth;
+}
+
+/* 'group' 0 = that of the waiter. Children may change theirs: one whose group is not known is not left out. */
+static void add_group(struct asleep *asleep, int32_t group, const struct children *children,
+		      bool is_all)
+{
+	struct wait *wait = asleep->wait;
+	int depth = depth_of(asleep);
+
+	if (!group)
+		group = group_of(asleep, asleep->task.tgid, depth);
+	wait_object(wait, "any child of process group %d", group);
+	for (size_t i = 0; i < children->count; i++) {
+		int32_t its = group_of(asleep, children->pids[i], depth);
+
+		if (!its || its == group)
+			add_child(asleep, children->pids[i], STUCK_HOW_CHILD);
+	}
+	wait->has_hole |= !is_all;
+	wait->has_unknown |= !wait->count;
+}
+
 void sigchld_wait(struct asleep *asleep)
 {
 	struct wait *wait = asleep->wait;
@@ -113,7 +164,10 @@ void child_wait(struct asleep *asleep)
 	const uint64_t *args = asleep->task.args;
 	bool is_waitid = asleep->wait->in[4] == 'i';
 	int32_t which = (int32_t)args[is_waitid ? 1 : 0];
-	idtype_t type = is_waitid ? (idtype_t)args[0] : which > 0 ? P_PID : P_ALL;
+	idtype_t type = is_waitid     ? (idtype_t)args[0]
+			: which > 0   ? P_PID
+			: which == -1 ? P_ALL
+				      : P_PGID;
 	struct children children = { 0 };
 	bool is_all = all_children(asleep, &children);
 
@@ -123,6 +177,8 @@ void child_wait(struct asleep *asleep)
 		add_chosen(asleep,
 			   look_number(&asleep->snap->look, asleep->process, which,
 				       children.pids ? children.pids : &which, children.count));
+	else if (type == P_PGID)
+		add_group(asleep, is_waitid ? which : -which, &children, is_all);
 	else
 		add_any(asleep, &children, is_all);
 	free(children.pids);

@@ -169,7 +169,7 @@ static void closed_set(struct look *look, const struct closed_group *group)
 	if (!job)
 		return;
 	for (size_t i = 0; i < group->count; i++) {
-		group->threads[i].is_inside &= job->is_whole;
+		group->threads[i].is_inside &= job->is_alone;
 		group->threads[i].is_closed = group->threads[i].is_inside && job->is_closed;
 	}
 	closed_job_free(&job->job);

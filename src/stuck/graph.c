@@ -130,7 +130,7 @@ static bool goes_on_alone(const struct graph *graph, uint32_t node, const bool *
 {
 	const struct stuck_thread *thread = &graph->stuck->threads[node];
 
-	if (thread->kind != STUCK_TASKS || thread->is_timed)
+	if ((thread->kind != STUCK_TASKS && thread->kind != STUCK_TRACED) || thread->is_timed)
 		return true;
 	if (thread->needs_all) /* those who are not known could go on */
 		return goes_on_with(graph, node, goes_on);

@@ -407,7 +407,7 @@ KINDS = (
     ("lost", closed, "a condition variable without an owner"),
     ("handled", unowned, "a semaphore for a signal's handler: no deadlock"),
     ("self-pipe", no_deadlock, "a pipe to itself that Ctrl-C fills: no deadlock"),
-    ("shared", unowned, "a semaphore that another process with the same memory could post: no deadlock"),
+    ("shared", several_could, "a semaphore that another process with the same memory could post: no deadlock"),
     ("orphan", orphaned, "a mutex whose owner has exited"),
     ("ended", ended, "a mutex of a main thread that has ended"),
     ("barrier", one_short, "a barrier that one has not come to"),

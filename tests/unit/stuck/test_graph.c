@@ -113,6 +113,18 @@ static void a_time_limit_is_no_deadlock(void **unused)
 	assert_no_deadlock(stuck);
 }
 
+/* Who is stopped by a tracer goes on when that one says so. */
+static void a_tracer_that_waits_for_whom_it_stopped_is_a_deadlock(void **unused)
+{
+	struct stuck *stuck = ring();
+
+	stuck->threads[1].kind = STUCK_TRACED;
+	graph_run(stuck);
+	assert_int_equal(stuck->cycle_count, 1);
+	assert_int_equal(stuck->cycles[0].count, 2);
+	stuck_free(stuck);
+}
+
 /* What is written to a pipe of its own is not written by who reads from it. */
 static void of_its_own_process_the_other_thread_is_awaited(void **unused)
 {
@@ -449,6 +461,7 @@ int main(void)
 		cmocka_unit_test(who_waits_for_itself_is_one),
 		cmocka_unit_test(what_may_end_before_a_deadlock_is_no_part_of_a_ring),
 		cmocka_unit_test(a_time_limit_is_no_deadlock),
+		cmocka_unit_test(a_tracer_that_waits_for_whom_it_stopped_is_a_deadlock),
 		cmocka_unit_test(of_its_own_process_the_other_thread_is_awaited),
 		cmocka_unit_test(a_signal_handler_could_be_that_thread),
 		cmocka_unit_test(what_is_inferred_is_no_deadlock),
