@@ -50,10 +50,16 @@ static void wait_tee(struct asleep *asleep)
 	wait_both(asleep, (int32_t)asleep->task.args[0], (int32_t)asleep->task.args[1]);
 }
 
+/* What is sent is a file, and read without a wait that signals end. */
+static void wait_sendfile(struct asleep *asleep)
+{
+	fd_wait(asleep, (int32_t)asleep->task.args[0], true);
+}
+
 static void receive_many(struct asleep *asleep)
 {
 	wait_reading(asleep);
-	asleep->wait->is_timed = asleep->task.args[4] != 0;
+	asleep->wait->is_timed |= asleep->task.args[4] != 0;
 }
 
 /* Of a FIFO: until somebody opens the other side. */
@@ -81,20 +87,60 @@ static void wait_client(struct asleep *asleep)
 	asleep->wait->has_outside = true;
 }
 
+/* The address of a unix socket; its path's length is returned, 0 = it is none. */
+static size_t read_unix(struct asleep *asleep, uint64_t at, uint64_t length,
+			struct sockaddr_un *out_address)
+{
+	const size_t begin = offsetof(struct sockaddr_un, sun_path);
+	size_t bytes = length < sizeof(*out_address) ? (size_t)length : sizeof(*out_address);
+
+	*out_address = (struct sockaddr_un){ 0 };
+	if (!at || bytes <= begin ||
+	    !look_memory(&asleep->snap->look, asleep->process, at, out_address, bytes) ||
+	    out_address->sun_family != AF_UNIX)
+		return 0;
+	return bytes - begin;
+}
+
 /* A queue of connections that is full, of a socket on this machine; else the network. */
 static void wait_connect(struct asleep *asleep)
 {
-	struct sockaddr_un address = { 0 };
-	size_t bytes = asleep->task.args[2] < sizeof(address) ? (size_t)asleep->task.args[2]
-							      : sizeof(address);
+	struct sockaddr_un address;
+	size_t bytes =
+		strstr(asleep->task.wchan, "unix_wait_for_peer")
+			? read_unix(asleep, asleep->task.args[1], asleep->task.args[2], &address)
+			: 0;
 
-	if (strstr(asleep->task.wchan, "unix_wait_for_peer") &&
-	    look_memory(&asleep->snap->look, asleep->process, asleep->task.args[1], &address,
-			bytes) &&
-	    address.sun_family == AF_UNIX &&
-	    listener_wait(asleep, address.sun_path, bytes - offsetof(struct sockaddr_un, sun_path)))
+	if (bytes && listener_wait(asleep, address.sun_path, bytes))
 		return;
 	asleep->wait->has_outside = true;
+}
+
+/* To an address, whose queue is full; else to where the socket is connected. */
+static void wait_sending(struct asleep *asleep, uint64_t at, uint64_t length)
+{
+	struct sockaddr_un address;
+	size_t bytes = strstr(asleep->task.wchan, "unix_wait_for_peer")
+			       ? read_unix(asleep, at, length, &address)
+			       : 0;
+
+	if (!bytes || !receiver_wait(asleep, address.sun_path, bytes))
+		wait_writing(asleep);
+}
+
+static void wait_sendto(struct asleep *asleep)
+{
+	wait_sending(asleep, asleep->task.args[4], asleep->task.args[5]);
+}
+
+static void wait_sendmsg(struct asleep *asleep)
+{
+	struct msghdr message = { 0 };
+
+	if (!look_memory(&asleep->snap->look, asleep->process, asleep->task.args[1], &message,
+			 sizeof(message)))
+		message.msg_name = NULL;
+	wait_sending(asleep, (uint64_t)(uintptr_t)message.msg_name, message.msg_namelen);
 }
 
 static void wait_signal(struct asleep *asleep)
@@ -278,9 +324,16 @@ static void wait_clone(struct asleep *asleep)
 		asleep->wait->has_unknown = true;
 }
 
-static void wait_unowned(struct asleep *asleep)
+static void wait_words(struct asleep *asleep)
 {
 	asleep->wait->has_unowned = true;
+	asleep->wait->is_timed = asleep->task.args[3] != 0;
+}
+
+static void wait_word(struct asleep *asleep)
+{
+	asleep->wait->has_unowned = true;
+	asleep->wait->is_timed = asleep->task.args[4] != 0;
 }
 
 /* What it is that completes is not to be read from here. */
@@ -306,8 +359,8 @@ static const struct {
 	{ "recvmsg", wait_reading },
 	{ "write", wait_writing },
 	{ "writev", wait_writing },
-	{ "sendto", wait_writing },
-	{ "sendmsg", wait_writing },
+	{ "sendto", wait_sendto },
+	{ "sendmsg", wait_sendmsg },
 	{ "preadv", wait_reading },
 	{ "preadv2", wait_reading },
 	{ "recvmmsg", receive_many },
@@ -316,6 +369,7 @@ static const struct {
 	{ "sendmmsg", wait_writing },
 	{ "vmsplice", wait_writing },
 	{ "splice", wait_splice },
+	{ "sendfile", wait_sendfile },
 	{ "tee", wait_tee },
 	{ "open", wait_open },
 	{ "openat", wait_open },
@@ -348,8 +402,8 @@ static const struct {
 	{ "mq_timedreceive", receive_queue },
 	{ "mq_timedsend", send_queue },
 	{ "io_uring_enter", wait_completions },
-	{ "futex_waitv", wait_unowned },
-	{ "futex_wait", wait_unowned },
+	{ "futex_waitv", wait_words },
+	{ "futex_wait", wait_word },
 };
 
 void call_wait(struct asleep *asleep, const char *name)

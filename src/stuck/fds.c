@@ -3,12 +3,13 @@
  *
  *	pipe                 whoever has the other end open, by its number
  *	FIFO                 likewise, by name and number; and who opens it still
- *	unix socket          whoever has the peer, by the kernel's socket diagnosis
+ *	unix socket          whoever has the peer, by the kernel's socket diagnosis; or the name that is sent to
  *	TCP on this machine  whoever has the socket with the same two ends, turned round
  *	not accepted yet     whoever has the socket that listens
  *	eventfd              other processes that have it, by its number
  *	message queue        whoever has it open: inferred, as anybody may open it
  *	pseudo-terminal      who has the master of it: inferred, as a name is no proof
+ *	epoll set            whoever could end a wait for what is in it
  *	others               a timer, the network, a signal, nobody known
  */
 #include <arpa/inet.h>
@@ -22,6 +23,7 @@
 #include "base/mem.h"
 #include "stuck/python_int.h"
 #include "stuck/snap_int.h"
+#include "stuck/socket_limit.h"
 
 #define LINK_BYTES	  512
 #define HOLDERS_BUDGET_NS 200000000u /* CPU time */
@@ -228,9 +230,8 @@ static void unix_source(struct source *source, const struct socket_row *row)
 			source->asleep->wait->has_unknown = true;
 		return;
 	}
-	/* Anybody may send messages to a socket that has a name. */
-	if (row->socket.listens || !row->peer_inode ||
-	    (row->socket.type == SOCK_DGRAM && row->path[0] && !source->writes)) {
+	/* Anybody may send messages to a socket that has a name, unless it is connected: then its peer alone. */
+	if (row->socket.listens || !row->peer_inode) {
 		source->asleep->wait->has_outside = true;
 		return;
 	}
@@ -238,36 +239,76 @@ static void unix_source(struct source *source, const struct socket_row *row)
 		source->asleep->wait->has_unknown = true;
 }
 
+/* poll() knows no such limits. What may have one, or not, could end the wait. */
+static void add_limit(struct source *source)
+{
+	struct asleep *asleep = source->asleep;
+	enum socket_limit limit;
+
+	if (!source->is_alone || !asleep->wait->count)
+		return;
+	limit = socket_limit_find(&asleep->snap->look, asleep->process, source->fd, source->writes);
+	asleep->wait->is_timed |= limit == SOCKET_LIMIT_SET;
+	asleep->wait->has_hole |= limit == SOCKET_LIMIT_UNKNOWN;
+}
+
+/* The path, as socket tables have it: "@" before an abstract one. Whether it names one socket alone. */
+static bool name_unix(const char *path, size_t bytes, char name[SOCKETS_PATH_MAX])
+{
+	snprintf(name, SOCKETS_PATH_MAX, "%s%.*s", path[0] ? "" : "@",
+		 (int)(path[0] ? bytes : bytes - 1), path[0] ? path : path + 1);
+	return path[0] == '/' || !path[0];
+}
+
+static bool takes_at(const struct socket_row *row, const char *name, bool listens)
+{
+	return row->socket.family == AF_UNIX && row->socket.listens == listens &&
+	       (listens || row->socket.type == SOCK_DGRAM) && strcmp(row->path, name) == 0;
+}
+
 /* A path that is not whole may be that of another folder's. */
+static void add_takers(struct asleep *asleep, const char *name, bool is_whole, bool listens)
+{
+	const struct sockets *sockets = &asleep->snap->sockets;
+	struct source source = { .asleep = asleep, .fd = (int32_t)asleep->task.args[0] };
+	enum stuck_how how = listens ? STUCK_HOW_ACCEPTS_NONE : STUCK_HOW_UNIX_END;
+	size_t takers = 0;
+
+	read_space(asleep);
+	for (size_t i = 0; i < sockets->count; i++)
+		takers += takes_at(&sockets->rows[i], name, listens);
+	if (listens && (takers > 1 || !is_whole))
+		how = STUCK_HOW_LISTENS_AT_PATH;
+	for (size_t i = 0; i < sockets->count; i++) {
+		if (takes_at(&sockets->rows[i], name, listens))
+			(void)add_holders(&source, sockets->rows[i].inode << 2 | 1, 0,
+					  takers > 1 || !is_whole, how);
+	}
+}
+
 bool listener_wait(struct asleep *asleep, const char *path, size_t bytes)
 {
-	struct snap *snap = asleep->snap;
-	struct source source = { .asleep = asleep, .fd = (int32_t)asleep->task.args[0] };
-	bool is_whole = path[0] == '/' || !path[0];
 	char name[SOCKETS_PATH_MAX];
-	size_t listeners = 0;
+	bool is_whole = name_unix(path, bytes, name);
 
-	snprintf(name, sizeof(name), "%s%.*s", path[0] ? "" : "@",
-		 (int)(path[0] ? bytes : bytes - 1), path[0] ? path : path + 1);
-	read_space(asleep);
-	for (int round = 0; round < 2; round++) {
-		for (size_t i = 0; i < snap->sockets.count; i++) {
-			const struct socket_row *row = &snap->sockets.rows[i];
+	add_takers(asleep, name, is_whole, true);
+	wait_object(asleep->wait, "fd %d: unix socket %s, whose queue is full",
+		    (int32_t)asleep->task.args[0], name);
+	return asleep->wait->count > 0;
+}
 
-			if (row->socket.family != AF_UNIX || !row->socket.listens ||
-			    strcmp(row->path, name) != 0)
-				continue;
-			if (round == 0)
-				listeners++;
-			else
-				(void)add_holders(&source, row->inode << 2 | 1, 0,
-						  listeners > 1 || !is_whole,
-						  listeners > 1 || !is_whole
-							  ? STUCK_HOW_LISTENS_AT_PATH
-							  : STUCK_HOW_ACCEPTS_NONE);
-		}
-	}
-	wait_object(asleep->wait, "fd %d: unix socket %s, whose queue is full", source.fd, name);
+bool receiver_wait(struct asleep *asleep, const char *path, size_t bytes)
+{
+	struct source source = { .asleep = asleep,
+				 .fd = (int32_t)asleep->task.args[0],
+				 .writes = true,
+				 .is_alone = true };
+	char name[SOCKETS_PATH_MAX];
+	bool is_whole = name_unix(path, bytes, name);
+
+	add_takers(asleep, name, is_whole, false);
+	add_limit(&source);
+	wait_object(asleep->wait, "fd %d: to unix socket %s, whose queue is full", source.fd, name);
 	return asleep->wait->count > 0;
 }
 
@@ -368,7 +409,7 @@ static void tcp_source(struct source *source, const struct socket_row *row)
 		source->asleep->wait->has_unknown = true;
 }
 
-static void socket_source(struct source *source)
+static void find_ends(struct source *source)
 {
 	const struct socket_row *row = socket_row(source);
 	struct fdname name;
@@ -388,6 +429,12 @@ static void socket_source(struct source *source)
 		tcp_source(source, row);
 	else
 		source->asleep->wait->has_outside = true;
+}
+
+static void socket_source(struct source *source)
+{
+	find_ends(source);
+	add_limit(source);
 }
 
 /* The number of the terminal whose master this is; -1 = it is none, or not known. */
@@ -475,6 +522,22 @@ static void pidfd_source(struct source *source)
 		asleep->wait->has_unknown = true;
 }
 
+/* Of one that is not set, whoever has it would have to set it. */
+static void timerfd_source(struct source *source)
+{
+	struct asleep *asleep = source->asleep;
+	char name[64], text[1024];
+
+	snprintf(name, sizeof(name), "task/%d/fdinfo/%d", asleep->task.tid, source->fd);
+	if (look_file(&asleep->snap->look, asleep->process, name, text, sizeof(text)) <= 0 ||
+	    !strstr(text, "\nit_value: (0, 0)")) {
+		asleep->wait->has_timer = true;
+		return;
+	}
+	asleep->wait->has_unowned = true;
+	source_object(source, "[timerfd], which is not set");
+}
+
 static void anon_source(struct source *source)
 {
 	struct wait *wait = source->asleep->wait;
@@ -484,7 +547,9 @@ static void anon_source(struct source *source)
 	if (strcmp(what, "[pidfd]") == 0)
 		pidfd_source(source);
 	else if (strcmp(what, "[timerfd]") == 0)
-		wait->has_timer = true;
+		timerfd_source(source);
+	else if (strcmp(what, "[eventpoll]") == 0)
+		epoll_source(source->asleep, source->fd);
 	else if (strcmp(what, "[eventfd]") == 0)
 		eventfd_source(source);
 	else

@@ -1,10 +1,13 @@
 /* sets.c - poll(), select() and epoll: any of several descriptors. */
 #include <inttypes.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "stuck/postgres.h"
@@ -12,6 +15,7 @@
 
 #define SET_MAX	   256 /* descriptors of a set that are looked at */
 #define FDINFO_MAX 65536
+#define NESTED_MAX 5
 
 /* A set of which not all is known could be ended by anything. */
 static void asleep_give_up(struct asleep *asleep)
@@ -118,20 +122,38 @@ void select_wait(struct asleep *asleep)
 		asleep->wait->has_outside = true;
 }
 
-/* "tfd:        5 events:       19 data: ...  pos:0 ino:1f4 sdev:9" */
-static void epoll_set(struct asleep *asleep)
+/* Another process that has the set could add to it what is ready. */
+static void add_sharers(struct asleep *asleep, int32_t fd)
+{
+	const struct holder *holder;
+	uint64_t inode;
+	size_t count;
+
+	if (!asleep->wait->count || asleep->wait->has_hole)
+		return;
+	snap_make_holders(asleep->snap);
+	holder = holders_find(&asleep->snap->holders, holders_key("anon_inode:[eventpoll]", &inode),
+			      &count);
+	for (size_t i = 0; i < count && !asleep->wait->has_hole; i++) {
+		if (holder[i].tgid != asleep->task.tgid &&
+		    syscall(SYS_kcmp, asleep->task.tid, holder[i].tgid, KCMP_FILE, fd,
+			    holder[i].fd) == 0)
+			asleep->wait->has_hole = true;
+	}
+}
+
+/* "tfd:        5 events:       19 data: ...  pos:0 ino:1f4 sdev:9": the descriptors into 'fds'; how many. */
+static size_t add_epoll(struct asleep *asleep, int32_t set, int32_t fds[SET_MAX])
 {
 	AUTO_FREE char *text = xmalloc(FDINFO_MAX);
-	int32_t fds[SET_MAX];
 	char name[64];
 	size_t used = 0;
 	const char *at;
 
-	snprintf(name, sizeof(name), "task/%d/fdinfo/%d", asleep->task.tid,
-		 (int32_t)asleep->task.args[0]);
+	snprintf(name, sizeof(name), "task/%d/fdinfo/%d", asleep->task.tid, set);
 	if (look_file(&asleep->snap->look, asleep->process, name, text, FDINFO_MAX) <= 0) {
 		asleep_give_up(asleep);
-		return;
+		return 0;
 	}
 	if (strlen(text) == FDINFO_MAX - 1)
 		asleep_give_up(asleep);
@@ -149,10 +171,35 @@ static void epoll_set(struct asleep *asleep)
 		       events & (EPOLLOUT | EPOLLWRNORM));
 		used++;
 	}
+	return used;
+}
+
+/* The kernel allows no deeper ones. */
+void epoll_source(struct asleep *asleep, int32_t fd)
+{
+	int32_t fds[SET_MAX];
+
+	if (asleep->epoll_depth >= NESTED_MAX) {
+		asleep_give_up(asleep);
+		return;
+	}
+	asleep->epoll_depth++;
+	if (!add_epoll(asleep, fd, fds)) /* whoever has the set could add to it */
+		asleep_give_up(asleep);
+	asleep->epoll_depth--;
+	add_sharers(asleep, fd);
+}
+
+static void epoll_set(struct asleep *asleep)
+{
+	int32_t fds[SET_MAX];
+	size_t used = add_epoll(asleep, (int32_t)asleep->task.args[0], fds);
+
 	if (used)
 		set_object(asleep, fds, used, false);
 	else
 		asleep->wait->has_outside = true;
+	add_sharers(asleep, (int32_t)asleep->task.args[0]);
 	read_ms(asleep, asleep->task.args[3]);
 }
 

@@ -75,6 +75,7 @@ struct asleep {
 	struct process *process;
 	struct task task; /* a copy: tasks move */
 	struct wait *wait;
+	unsigned int epoll_depth; /* sets within sets that are being looked at */
 };
 
 /* Say that 'tid' could end it; whom it says already is left out. */
@@ -106,6 +107,9 @@ void fd_wait(struct asleep *asleep, int32_t fd, bool writes);
 /* connect() to a unix socket whose queue is full: false when nobody listens at that address. */
 bool listener_wait(struct asleep *asleep, const char *path, size_t bytes);
 
+/* sendto() to such a socket, likewise: false when nobody has it. */
+bool receiver_wait(struct asleep *asleep, const char *path, size_t bytes);
+
 /* One of several: adds to the wait. 'inode' is what it must be, 0 = not known. */
 void fd_source(struct asleep *asleep, int32_t fd, uint64_t inode, bool writes);
 
@@ -113,6 +117,9 @@ void fd_source(struct asleep *asleep, int32_t fd, uint64_t inode, bool writes);
 void poll_wait(struct asleep *asleep);
 void select_wait(struct asleep *asleep);
 void epoll_wait_set(struct asleep *asleep);
+
+/* An epoll set that is waited for like a descriptor: adds whoever could end a wait for it. */
+void epoll_source(struct asleep *asleep, int32_t fd);
 
 /* The process behind a pidfd, in our numbers; 0 = it is gone, or not known. */
 int32_t pidfd_pid(struct asleep *asleep, int32_t fd);
