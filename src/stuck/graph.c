@@ -525,3 +525,20 @@ void graph_run(struct stuck *stuck)
 	free(graph.has_hope);
 	free(graph.circle);
 }
+
+void graph_undo(struct stuck *stuck)
+{
+	for (size_t i = 0; i < stuck->cycle_count; i++)
+		free(stuck->cycles[i].tids);
+	for (size_t i = 0; i < stuck->convoy_count; i++)
+		free(stuck->convoys[i].tids);
+	free(stuck->cycles);
+	free(stuck->convoys);
+	stuck->cycles = NULL;
+	stuck->convoys = NULL;
+	stuck->cycle_count = stuck->convoy_count = 0;
+	for (size_t i = 0; i < stuck->count; i++) {
+		stuck->threads[i].root = STUCK_ROOT_SELF;
+		stuck->threads[i].root_tid = 0;
+	}
+}

@@ -13,4 +13,7 @@
 /* Fill in the cycles, the convoys and the roots of all threads. */
 void graph_run(struct stuck *stuck);
 
+/* Take that back. */
+void graph_undo(struct stuck *stuck);
+
 #endif

@@ -18,14 +18,16 @@
 #include "stuck/look.h"
 #include "stuck/worker.h"
 
-#define HOLDERS_MAX 1000000 /* descriptors of all */
-#define PROCESS_MAX 200000  /* of one */
-#define TABLES_MAX  32	    /* processes at once */
-#define LINK_BYTES  4096
-#define KIND_PIPE   0u
-#define KIND_SOCKET 1u
-#define KIND_PATH   2u
-#define KIND_MASTER 3u
+#define HOLDERS_MAX	1000000 /* descriptors of all */
+#define PROCESS_MAX	200000	/* of one */
+#define TABLES_MAX	32	/* processes at once */
+#define LINK_BYTES	4096
+#define SOCKETS_AT_ONCE 256
+#define SOCKETS_MAX	20000u
+#define KIND_PIPE	0u
+#define KIND_SOCKET	1u
+#define KIND_PATH	2u
+#define KIND_MASTER	3u
 
 uint64_t holders_key(const char *link, uint64_t *out_inode)
 {
@@ -264,6 +266,60 @@ void holders_make(struct holders *holders, int proc_fd, struct worker *worker, u
 	if (holders->count)
 		qsort(holders->all, holders->count, sizeof(*holders->all), by_key);
 	holders->is_complete = count > 0 && !holders->barred && !holders->left_out;
+}
+
+/* Some sockets. */
+struct flight_job {
+	struct worker_job job;
+	int proc_fd;
+	struct holder sockets[SOCKETS_AT_ONCE];
+	size_t count;
+	bool is_found;
+};
+
+static void flight_job_free(struct worker_job *job)
+{
+	free(job);
+}
+
+static void flight_job_run(struct worker_job *worker_job)
+{
+	struct flight_job *job = (struct flight_job *)worker_job;
+	char path[64], text[1024];
+
+	for (size_t i = 0; i < job->count && !job->is_found; i++) {
+		const char *at;
+
+		snprintf(path, sizeof(path), "%d/fdinfo/%d", job->sockets[i].tgid,
+			 job->sockets[i].fd);
+		if (proc_read(job->proc_fd, path, text, sizeof(text)) <= 0)
+			continue;
+		at = strstr(text, "\nscm_fds:");
+		job->is_found = at && strtoul(at + 9, NULL, 10);
+	}
+}
+
+bool holders_in_flight(const struct holders *holders, int proc_fd, struct worker *worker)
+{
+	bool is_found = false;
+	size_t at = 0, asked = 0;
+
+	while (at < holders->count && !is_found && asked < SOCKETS_MAX) {
+		struct flight_job *job = xcalloc(1, sizeof(*job));
+
+		job->job = (struct worker_job){ flight_job_run, flight_job_free };
+		job->proc_fd = proc_fd;
+		for (; at < holders->count && job->count < SOCKETS_AT_ONCE; at++) {
+			if ((holders->all[at].key & 3) == KIND_SOCKET)
+				job->sockets[job->count++] = holders->all[at];
+		}
+		asked += job->count;
+		if (!worker_do(worker, &job->job))
+			return true;
+		is_found = job->is_found;
+		flight_job_free(&job->job);
+	}
+	return is_found || at < holders->count;
 }
 
 const struct holder *holders_find(const struct holders *holders, uint64_t key, size_t *out_count)

@@ -43,6 +43,12 @@ uint64_t holders_eventfd_key(int64_t id);
 /* Read the tables of all processes, unless that was done. Not beyond 'budget_ns'. */
 void holders_make(struct holders *holders, int proc_fd, struct worker *worker, uint64_t budget_ns);
 
+/*
+ * Whether a descriptor of any process is on its way in a message of a unix socket: whoever takes it has it then, and
+ * no table tells what it is of. Also when that is not known.
+ */
+bool holders_in_flight(const struct holders *holders, int proc_fd, struct worker *worker);
+
 /* All who have it: the first of *out_count; NULL = nobody. */
 const struct holder *holders_find(const struct holders *holders, uint64_t key, size_t *out_count);
 

@@ -291,6 +291,44 @@ static void count_skipped(struct stuck *stuck, const struct snap *first, const s
 	stuck->looked = all > stuck->skipped ? all - stuck->skipped : 0;
 }
 
+static bool waits_for_descriptor(const struct stuck_thread *thread)
+{
+	for (size_t i = 0; i < thread->edge_count; i++) {
+		enum stuck_how how = thread->edges[i].how;
+
+		if ((how >= STUCK_HOW_READS_PIPE && how <= STUCK_HOW_LISTENS) ||
+		    how == STUCK_HOW_FILE_LOCK)
+			return true;
+	}
+	return false;
+}
+
+static bool is_any_by_descriptor(const struct stuck *stuck)
+{
+	for (size_t i = 0; i < stuck->cycle_count; i++) {
+		for (size_t k = 0; k < stuck->cycles[i].count; k++) {
+			if (waits_for_descriptor(stuck_find(stuck, stuck->cycles[i].tids[k])))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* A descriptor that is on its way to somebody may be the other end of any that is waited for. */
+static void find_deadlocks(struct stuck *stuck, const struct snap *snap)
+{
+	graph_run(stuck);
+	if (!is_any_by_descriptor(stuck) ||
+	    !holders_in_flight(&snap->holders, snap->look.proc_fd, snap->look.worker))
+		return;
+	graph_undo(stuck);
+	for (size_t i = 0; i < stuck->count; i++) {
+		if (waits_for_descriptor(&stuck->threads[i]))
+			stuck->threads[i].is_complete = stuck->threads[i].needs_all = false;
+	}
+	graph_run(stuck);
+}
+
 /* Closes 'proc_fd', unless a thread that was left behind may still use it. */
 static struct stuck *look_twice(const struct asked *targets, int proc_fd,
 				const struct stuck_select *select, uint64_t start_ns)
@@ -316,7 +354,7 @@ static struct stuck *look_twice(const struct asked *targets, int proc_fd,
 	doubt_young_owners(stuck);
 	add_titles(stuck, &second);
 	closed_find(stuck, &second.look);
-	graph_run(stuck);
+	find_deadlocks(stuck, &second);
 	add_all_missing(stuck, &second);
 	count_skipped(stuck, &first, &second);
 	stuck->barred = second.look.barred;
@@ -396,14 +434,9 @@ void stuck_free(struct stuck *stuck)
 		return;
 	for (size_t i = 0; i < stuck->count; i++)
 		free(stuck->threads[i].edges);
-	for (size_t i = 0; i < stuck->cycle_count; i++)
-		free(stuck->cycles[i].tids);
-	for (size_t i = 0; i < stuck->convoy_count; i++)
-		free(stuck->convoys[i].tids);
+	graph_undo(stuck);
 	map_fini(&stuck->by_tid);
 	free(stuck->threads);
-	free(stuck->cycles);
-	free(stuck->convoys);
 	free(stuck->missing);
 	free(stuck);
 }

@@ -197,6 +197,30 @@ os.close(pipe[1]); name("has"); ready(); os.read(pipe[0], 1)
 """
 
 
+# A descriptor is on its way to one who sleeps: the other end of the pipe.
+IN_A_MESSAGE = """
+there, back = os.pipe(), os.pipe()
+one, other = socket.socketpair()
+socket.send_fds(one, [b"x"], [there[1]])
+if os.fork() == 0:
+    name("reads"); os.close(there[1]); os.close(back[0]); one.close(); other.close(); os.read(there[0], 1)
+if os.fork() == 0:
+    name("writes"); os.close(there[0]); os.close(back[1]); one.close(); other.close(); os.read(back[0], 1)
+for fd in there + back: os.close(fd)
+one.close(); name("takes"); ready(); time.sleep(1000)
+"""
+# Who is number 1 waits for any child: also for one that it gets when another one ends.
+ADOPTS = """
+pipe = os.pipe()
+if os.fork() == 0:
+    name("child"); os.close(pipe[1])
+    if os.fork() == 0:
+        name("another"); os.close(pipe[0]); time.sleep(1000)
+    os.read(pipe[0], 1)
+os.close(pipe[0]); name("first"); ready(); os.wait()
+"""
+
+
 class Case:
     """A program that was started with all its children, and the report on all of these."""
 
@@ -319,6 +343,7 @@ CASES = (
 )
 # In a PID namespace of their own.
 NESTED = (
+    (ADOPTS, free, "a first process that may adopt a child"),
     (REUSED, doubted, "the number of a thread that has ended"),
     (ABBA % (1, "time.sleep(1000)"), two_locks, "robust mutexes of a process in a PID namespace"),
     (ONE_SPACE, deadlock("inner", "inner"), "a mutex that processes of a PID namespace share"),
@@ -340,6 +365,13 @@ def main():
         finally:
             for case, _, _ in cases:
                 case.end()
+        # While it is, it says something of all.
+        case = Case(IN_A_MESSAGE, folder)
+        try:
+            case.look()
+            tap.ok(free(case) and case.awaited("reads") == ["writes"], "a descriptor in a message", case.text)
+        finally:
+            case.end()
     tap.end()
 
 
