@@ -23,8 +23,8 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "event/event.h"
+#include "proc/proc.h"
 #include "proc/stat.h"
-#include "record/pidns.h"
 
 #define START_SLACK_NS 100000000u /* from the start of a process to the event of its fork */
 
@@ -202,7 +202,7 @@ static const char *open_process(const struct watch_tree *tree, int32_t tid, uint
 {
 	const char *why;
 
-	if (!pidns_is_initial())
+	if (!proc_is_outermost())
 		return "cannot be identified: this container has its own PID namespace";
 	proven->pid = tree_process(tid);
 	if (proven->pid <= 0)

@@ -17,6 +17,8 @@
 #define FLAG_WORKER   0x00000020u /* of STAT_FLAGS; linux/sched.h */
 #define TASK_COMM_MAX 15	  /* what events show */
 
+#define OUTERMOST_PID_NAMESPACE 4026531836u /* PROC_PID_INIT_INO, the same on every kernel */
+
 int proc_read(int dir_fd, const char *path, char *out, size_t room)
 {
 	AUTO_CLOSE int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
@@ -143,6 +145,16 @@ uint64_t proc_pid_namespace(int proc_fd, int32_t tgid)
 	    strncmp(link, "pid:[", 5) != 0)
 		return 0;
 	return strtoull(link + 5, NULL, 10);
+}
+
+bool proc_is_outermost(void)
+{
+	char link[64] = "";
+	uint64_t space = 0;
+
+	if (readlink("/proc/self/ns/pid", link, sizeof(link) - 1) > 0)
+		(void)sscanf(link, "pid:[%" SCNu64, &space); /* stays 0 */
+	return !space || space == OUTERMOST_PID_NAMESPACE;
 }
 
 static void read_status(int proc_fd, struct proc_thread *thread)

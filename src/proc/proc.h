@@ -64,6 +64,9 @@ int32_t proc_parse_vtid(const char *status);
 /* Number of the pid namespace of a process; 0 = we may not see it. */
 uint64_t proc_pid_namespace(int proc_fd, int32_t tgid);
 
+/* Are process ids here those of the kernel, and are all processes seen? True as well where there are no namespaces. */
+bool proc_is_outermost(void);
+
 /*
  * The path in a text of /proc/PID/cgroup: of the hierarchy of that controller, "" = the unified one. A view into the text, up to
  * the end of its line; NULL = there is none. A line that is not whole does not count.

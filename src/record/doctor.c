@@ -22,12 +22,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "guard/filter.h"
+#include "proc/proc.h"
 #include "record/buffer.h"
 #include "record/clock.h"
 #include "record/ftrace.h"
 #include "record/instance.h"
 #include "record/names.h"
-#include "record/pidns.h"
 #include "record/probe.h"
 #include "record/record.h"
 #include "record/wait_stacks.h"
@@ -532,7 +532,7 @@ static void check_filters(struct visit *visit)
 
 static void check_container(struct visit *visit)
 {
-	if (pidns_is_initial())
+	if (proc_is_outermost())
 		doctor_add_check(visit, CHECK_OK, "pid namespace",
 				 "Process IDs are those of the initial "
 				 "namespace");

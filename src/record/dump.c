@@ -31,7 +31,6 @@
 #include "record/last_calls.h"
 #include "record/named_calls.h"
 #include "record/opened.h"
-#include "record/pidns.h"
 #include "proc/proc.h"
 #include "proc/sockets.h"
 #include "store/dump.h"
@@ -526,7 +525,7 @@ static int write_file(const struct dump *dump, const char *path, struct err *err
 	}
 	(void)setvbuf(out, NULL, _IOFBF, FILE_BUFFER); /* slower without, nothing else */
 	/* Within a pid namespace the ids found here are not those of the events. */
-	if (pidns_is_initial()) {
+	if (proc_is_outermost()) {
 		print_threads(dump, out);
 		if (dump->is_late)
 			print_waited(dump, out);

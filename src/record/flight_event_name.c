@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "proc/proc.h"
 #include "record/ftrace.h"
-#include "record/pidns.h"
 
 #define NAME_WIDTH 16 /* the kernel prints "%16s-%-7d" */
 #define COMM_BYTES 64
@@ -49,8 +48,8 @@ static char *name_now(int32_t tid)
 	int bytes;
 
 	snprintf(path, sizeof(path), "%d/comm", tid);
-	bytes = proc_fd < 0 || !pidns_is_initial() ? -1
-						   : proc_read(proc_fd, path, comm, sizeof(comm));
+	bytes = proc_fd < 0 || !proc_is_outermost() ? -1
+						    : proc_read(proc_fd, path, comm, sizeof(comm));
 	if (bytes <= 1)
 		return NULL;
 	if (comm[bytes - 1] == '\n')

@@ -20,7 +20,6 @@
 #include "record/bpf/raw_pair.h"
 #include "record/bpf_parts.h"
 #include "record/flight_event.h"
-#include "record/pidns.h"
 
 extern const unsigned char holdup_bpf_pair[];
 extern const size_t holdup_bpf_pair_bytes;
@@ -364,7 +363,7 @@ char *flight_pair_look(struct flight_pair *pair, uint64_t *out_count)
 {
 	uint64_t cpu_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID), now_ns = clock_now_ns();
 	AUTO_CLOSE int proc_fd =
-		pidns_is_initial() ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+		proc_is_outermost() ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	struct pair_look look = { .pair = pair,
 				  .firsts_fd =
 					  bpf_object__find_map_fd_by_name(pair->object, "firsts"),

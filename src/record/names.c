@@ -38,11 +38,11 @@
 #include "record/clock.h"
 #include "record/exits.h"
 #include "proc/fdname.h"
+#include "proc/proc.h"
 #include "record/klocks.h"
 #include "record/named_calls.h"
 #include "record/names_load.h"
 #include "record/names_log.h"
-#include "record/pidns.h"
 #include "record/quotas.h"
 #include "record/throttles.h"
 #include "record/raw_text.h"
@@ -784,7 +784,7 @@ void names_renew(struct names_recorder *recorder, uint64_t before_ns)
 	if (!recorder)
 		return;
 	__atomic_store_n(&recorder->control->begun_ns, now_ns, __ATOMIC_RELAXED);
-	if (!pidns_is_initial())
+	if (!proc_is_outermost())
 		return;
 	pthread_mutex_lock(&recorder->mutex);
 	names_log_sweep(&recorder->log, now_ns, before_ns);

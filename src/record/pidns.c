@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,21 +15,9 @@
 #include "base/mem.h"
 #include "record/ftrace.h"
 
-#define INITIAL_PID_NAMESPACE 4026531836u /* PROC_PID_INIT_INO, the same on every kernel */
-
 #define MARK	      "holdup looks for itself"
 #define FIND_TRIES    1000
 #define FIND_PAUSE_NS 1000000
-
-bool pidns_is_initial(void)
-{
-	char link[64] = "";
-	uint64_t space = 0;
-
-	if (readlink("/proc/self/ns/pid", link, sizeof(link) - 1) > 0)
-		(void)sscanf(link, "pid:[%" SCNu64, &space); /* stays 0 */
-	return !space || space == INITIAL_PID_NAMESPACE;
-}
 
 int pidns_open(const char *tracing_dir, struct pidns *out_pidns, struct err *err)
 {

@@ -27,9 +27,6 @@ struct pidns {
 
 #define PIDNS_NONE ((struct pidns){ .instance = INSTANCE_NONE, .mark_fd = -1 })
 
-/* Are process ids here those of the kernel? True as well where there are no namespaces. */
-bool pidns_is_initial(void);
-
 /* Returns 0, or a negative errno with err filled and nothing left behind. */
 int pidns_open(const char *tracing_dir, struct pidns *out_pidns, struct err *err);
 

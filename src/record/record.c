@@ -31,6 +31,7 @@
 #include "base/mem.h"
 #include "guard/caps.h"
 #include "guard/user.h"
+#include "proc/proc.h"
 #include "record/buffer.h"
 #include "record/accounts.h"
 #include "record/clock.h"
@@ -343,7 +344,7 @@ static int fork_command(struct run *run, struct err *err)
 		.environment =
 			run->session.user ? user_collect_environment(run->session.user) : NULL,
 	};
-	int rc = pidns_is_initial() ? 0 : pidns_open(run->session.tracing_dir, &pidns, err);
+	int rc = proc_is_outermost() ? 0 : pidns_open(run->session.tracing_dir, &pidns, err);
 
 	if (rc < 0)
 		return err_wrap(err, "finding the kernel's process IDs");
@@ -378,7 +379,7 @@ static int give_up_rights(struct run *run, struct err *err)
 		guard_caps_seal();
 	if (run->session.names)
 		kept |= guard_caps_bpf();
-	if (run->session.user || opts->looks_after || pidns_is_initial()) /* see waiting.h */
+	if (run->session.user || opts->looks_after || proc_is_outermost()) /* see waiting.h */
 		kept |= GUARD_CAP(CAP_SYS_PTRACE);
 	if (run->session.user || guard_user_ids(&uid, &gid))
 		kept |= GUARD_CAP(CAP_CHOWN) | GUARD_CAP(CAP_FOWNER) | GUARD_CAP(CAP_SETUID) |
@@ -445,7 +446,7 @@ static void watch_waits(struct run *run)
 		.count = opts->argv ? 1 : opts->pid_count,
 	};
 
-	if (pidns_is_initial())
+	if (proc_is_outermost())
 		run->session.waiting = waiting_new(&target, run->session.directory.kernel_fd);
 }
 

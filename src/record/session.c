@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "guard/user.h"
+#include "proc/proc.h"
 #include "record/accounts.h"
 #include "record/apps.h"
 #include "record/buffer.h"
@@ -26,7 +27,6 @@
 #include "record/interrupt.h"
 #include "record/ladder.h"
 #include "record/names.h"
-#include "record/pidns.h"
 #include "record/probe.h"
 #include "record/quotas.h"
 #include "record/reader.h"
@@ -326,7 +326,7 @@ static int describe(struct session *session, struct err *err)
 	manifest->target_status = -1;
 	if (session->opts->argv)
 		manifest->target_cmdline = join_arguments(session->opts->argv);
-	if (!pidns_is_initial())
+	if (!proc_is_outermost())
 		manifest_add_missing(manifest,
 				     "threads, open files and command lines before recording began",
 				     "this container has its own PID namespace");
@@ -353,7 +353,7 @@ static uint32_t version_of(const struct session *session)
 int session_write(struct session *session, struct err *err)
 {
 	session->manifest->version = version_of(session);
-	if (!pidns_is_initial())
+	if (!proc_is_outermost())
 		session->manifest->recorder_tid_count = 0; /* ids of another namespace */
 	return manifest_write(session->manifest, session->directory.path, err);
 }

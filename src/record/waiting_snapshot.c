@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "record/pidns.h"
+#include "proc/proc.h"
 #include "record/waiting.h"
 #include "store/manifest.h"
 
@@ -45,7 +45,7 @@ static void __attribute__((noreturn)) look(const struct waiting_snapshot *lookin
 void waiting_snapshot_begin(struct waiting_snapshot *looking, uint64_t end_ns)
 {
 	*looking = WAITING_SNAPSHOT_NONE;
-	if (!pidns_is_initial()) /* we know other numbers than the events */
+	if (!proc_is_outermost()) /* we know other numbers than the events */
 		return;
 	looking->begun_ns = clock_now_ns();
 	looking->out_fd = memfd_create("holdup-waits", MFD_CLOEXEC);

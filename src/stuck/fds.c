@@ -21,6 +21,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "proc/proc.h"
 #include "stuck/python_int.h"
 #include "stuck/snap_int.h"
 #include "stuck/socket_limit.h"
@@ -71,6 +72,10 @@ void snap_make_holders(struct snap *snap)
 {
 	holders_make(&snap->holders, snap->look.proc_fd, snap->look.worker,
 		     look_spent_ns() + HOLDERS_BUDGET_NS);
+	/* Who began a container may have kept what it inherited. */
+	snap->is_inside_space = !proc_is_outermost();
+	if (snap->is_inside_space)
+		snap->holders.is_complete = false;
 }
 
 static void add_holder(struct source *source, int32_t tgid, bool is_inferred, enum stuck_how how)

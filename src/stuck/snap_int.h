@@ -50,6 +50,7 @@ struct snap {
 	size_t wait_count;
 	size_t wait_cap;
 	struct holders holders;
+	bool is_inside_space; /* of which not all processes are seen: those outside of our PID namespace */
 	struct sockets sockets;
 	struct map ends;	/* of TCP connections: hash of both ends, to a row of sockets */
 	struct map spaces;	/* network namespaces that were read */

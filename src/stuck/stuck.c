@@ -259,6 +259,9 @@ static void add_all_missing(struct stuck *stuck, const struct snap *snap)
 			      : "open files of processes are not readable");
 	add_missing(stuck, "who has the other end", snap->holders.left_out,
 		    "processes have too many open files, or took too long");
+	if (snap->is_inside_space)
+		stuck_add_missing(stuck, "who has the other end",
+				  "processes outside of this PID namespace are not seen");
 	add_missing(stuck, HANGS, look->hung, "times reading a process took too long");
 	add_missing(stuck, "processes and threads", look->skipped + snap->cut,
 		    "were not inspected for lack of time");

@@ -221,6 +221,29 @@ os.close(pipe[0]); name("first"); ready(); os.wait()
 """
 
 
+# In a PID namespace: who is outside has all ends of the pipes.
+INSIDE = """
+import os, subprocess, sys, time
+there, back = os.pipe(), os.pipe()
+inner = '''
+import os, subprocess, sys, time
+there, back = %r, %r
+pids = []
+for reads, keeps in ((there[0], back[1]), (back[0], there[1])):
+    pids.append(os.fork())
+    if pids[-1] == 0:
+        for fd in set(there + back) - {reads, keeps}: os.close(fd)
+        os.read(reads, 1)
+for fd in there + back: os.close(fd)
+time.sleep(0.5)
+done = subprocess.run([sys.argv[1], "stuck", *map(str, pids)], capture_output=True, text=True)
+print(done.returncode, done.stdout + done.stderr)
+for pid in pids: os.kill(pid, 9)
+''' % (there, back)
+subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", inner, sys.argv[1]], pass_fds=there + back)
+"""
+
+
 class Case:
     """A program that was started with all its children, and the report on all of these."""
 
@@ -372,6 +395,10 @@ def main():
             tap.ok(free(case) and case.awaited("reads") == ["writes"], "a descriptor in a message", case.text)
         finally:
             case.end()
+        if shutil.which("unshare"):
+            done = subprocess.run([PYTHON, "-c", INSIDE, kernel.HOLDUP], capture_output=True, text=True, check=False, timeout=60)
+            tap.ok(done.stdout.startswith("0 ") and "can write to the pipe" in done.stdout
+                   and "outside of this PID namespace" in done.stdout, "inside a container, whose pipes one outside has", done.stdout)
     tap.end()
 
 

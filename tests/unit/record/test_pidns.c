@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "proc/proc.h"
 #include "record/ftrace.h"
 #include "record/pidns.h"
 
@@ -40,7 +41,7 @@ static void a_child_is_found_by_its_mark(void **state)
 	char *tracing_dir = NULL;
 	pid_t pid;
 
-	if (!pidns_is_initial() || geteuid() != 0 || ftrace_find(&tracing_dir, &err) < 0 ||
+	if (!proc_is_outermost() || geteuid() != 0 || ftrace_find(&tracing_dir, &err) < 0 ||
 	    pidns_open(tracing_dir, &pidns, &err) < 0) {
 		free(tracing_dir);
 		skip();
