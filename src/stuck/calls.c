@@ -111,9 +111,8 @@ static void wait_connect(struct asleep *asleep)
 			? read_unix(asleep, asleep->task.args[1], asleep->task.args[2], &address)
 			: 0;
 
-	if (bytes && listener_wait(asleep, address.sun_path, bytes))
-		return;
-	asleep->wait->has_outside = true;
+	if (!bytes || !listener_wait(asleep, address.sun_path, bytes))
+		connect_wait(asleep);
 }
 
 /* To an address, whose queue is full; else to where the socket is connected. */

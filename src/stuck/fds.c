@@ -395,6 +395,65 @@ static void queued_source(struct source *source, const struct socket_row *queued
 		source->asleep->wait->has_unknown = true;
 }
 
+static bool is_loopback(const struct socket_row *row)
+{
+	static const uint8_t six[16] = { [15] = 1 };
+	size_t bytes;
+	const uint8_t *plain = plain_address(row->socket.family, row->socket.local, &bytes);
+
+	return bytes == 4 ? plain[0] == 127 : memcmp(plain, six, sizeof(six)) == 0;
+}
+
+/* Where it connects to, as if that were its own end. */
+static struct socket_row turned_row(const struct socket_row *row)
+{
+	struct socket_row turned = *row;
+
+	memcpy(turned.socket.local, row->socket.remote, sizeof(turned.socket.local));
+	turned.socket.local_port = row->socket.remote_port;
+	return turned;
+}
+
+/* The socket, if that is what the call's first argument is; NULL = not known. */
+static const struct socket_row *called_socket(struct source *source)
+{
+	struct asleep *asleep = source->asleep;
+	char name[64];
+
+	snprintf(name, sizeof(name), "task/%d/fd/%d", asleep->task.tid, source->fd);
+	if (look_link(&asleep->snap->look, asleep->process, name, source->link,
+		      sizeof(source->link)) <= 0)
+		return NULL;
+	source->key = holders_key(source->link, &source->inode);
+	return source->inode ? socket_row(source) : NULL;
+}
+
+void connect_wait(struct asleep *asleep)
+{
+	struct source source = { .asleep = asleep,
+				 .fd = (int32_t)asleep->task.args[0],
+				 .is_alone = true };
+	const struct sockets *sockets = &asleep->snap->sockets;
+	const struct socket_row *row = called_socket(&source);
+	struct socket_row turned;
+	struct fdname name;
+
+	asleep->wait->has_outside = true;
+	if (!row || !is_tcp(row))
+		return;
+	asleep->wait->is_timed = true; /* the kernel gives up after some tries */
+	name_inet(row, &name);
+	source_object(&source, name.text);
+	turned = turned_row(row);
+	/* Its queue may be full; but a firewall, too, may take no notice. */
+	for (size_t i = 0; i < sockets->count; i++) {
+		const struct socket_row *at = &sockets->rows[i];
+
+		if (listens_at(at, &turned) && (is_loopback(&turned) || !is_any_address(at)))
+			(void)add_holders(&source, at->inode << 2 | 1, 0, true, STUCK_HOW_LISTENS);
+	}
+}
+
 static void tcp_source(struct source *source, const struct socket_row *row)
 {
 	struct snap *snap = source->asleep->snap;

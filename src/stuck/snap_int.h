@@ -108,6 +108,9 @@ void fd_wait(struct asleep *asleep, int32_t fd, bool writes);
 /* connect() to a unix socket whose queue is full: false when nobody listens at that address. */
 bool listener_wait(struct asleep *asleep, const char *path, size_t bytes);
 
+/* connect() that the network answers, or somebody on this machine who does not accept. */
+void connect_wait(struct asleep *asleep);
+
 /* sendto() to such a socket, likewise: false when nobody has it. */
 bool receiver_wait(struct asleep *asleep, const char *path, size_t bytes);
 

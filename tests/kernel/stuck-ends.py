@@ -171,6 +171,13 @@ if os.fork() == 0:
 other.close(); ready()
 with open("file", "rb") as file: os.sendfile(one.fileno(), file.fileno(), 0, 1 << 24)
 """
+CONNECTS = """
+listener = socket.socket(); listener.bind(("127.0.0.1", 0)); listener.listen(0)
+if os.fork() == 0:
+    name("connects"); clients = []; where = listener.getsockname(); listener.close()
+    while True: clients.append(socket.socket()); clients[-1].connect(where)
+name("listens"); ready(); time.sleep(1000)
+"""
 # Two readers have it; one of them waits for who wants to write, the other one sleeps.
 TWO_READERS = """
 pipe = os.pipe()
@@ -341,6 +348,12 @@ def unset(case):
     return free(case) and "not set" in main["wait"]["object"] and "time" not in main["root"]
 
 
+def connects(case):
+    edges = case.one("connects")["waits_for"]
+    return (free(case) and case.one("connects")["wait"]["object"].startswith("fd ")
+            and "listens: inferred: listens there" in ["%s: %s" % (edge["comm"], edge["how"]) for edge in edges])
+
+
 CASES = (
     (PAIR + LIMIT % "SO_RCVTIMEO" + BOTH_READ, limited, "a unix socket with SO_RCVTIMEO"),
     (PAIR + LIMIT % "SO_SNDTIMEO" + BOTH_WRITE, limited, "a unix socket with SO_SNDTIMEO"),
@@ -359,6 +372,7 @@ CASES = (
     (RING, lambda case: free(case) and "signal" not in case.text, "a lock, and an io_uring"),
     (MESSAGES, deadlock("one", "other"), "connected sockets of messages"),
     (TO_A_NAME, deadlock("sends", "takes"), "messages to the name of a socket"),
+    (CONNECTS, connects, "connect() to a full queue of TCP"),
     (SENDFILE, lambda case: free(case) and case.awaited(case.process.pid) == ["takes"], "sendfile() to a full socket"),
     (TWO_READERS, deadlock("stuck", "writes"), "two readers of a locked file, both of whom must let go"),
     (SHARED_LOCK, lambda case: free(case) and sorted(case.awaited("wants")) == ["has", "shares"],
