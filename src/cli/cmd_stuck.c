@@ -140,8 +140,9 @@ static void take_stacks(const void *context, struct stuck *stuck, struct stacks 
 			left_out++;
 		else
 			sleepers[count++] =
-				(struct sleeper){ thread->tid, thread->tgid, thread->sp,
-						  thread->pc,  thread->runs, thread->futex };
+				(struct sleeper){ thread->tid,	stuck_living(stuck, thread),
+						  thread->sp,	thread->pc,
+						  thread->runs, thread->futex };
 	}
 	if (count && sleeper_stacks_take(sleepers, count, cmd->stacks ? STACKS_MS : PLACES_MS,
 					 stacks, &err) < 0)

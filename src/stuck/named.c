@@ -90,7 +90,8 @@ void stuck_name_futexes(struct stuck *stuck, const struct stacks *stacks)
 	for (size_t i = 0; i < stuck->count; i++) {
 		struct stuck_thread *thread = &stuck->threads[i];
 		const struct stack_futex *futex =
-			thread->futex ? stacks_find_futex(stacks, thread->tgid, thread->futex, 1)
+			thread->futex ? stacks_find_futex(stacks, stuck_living(stuck, thread),
+							  thread->futex, 1)
 				      : NULL;
 		AUTO_FREE char *name = NULL, *kind = NULL;
 

@@ -450,3 +450,10 @@ const struct stuck_thread *stuck_find(const struct stuck *stuck, int32_t tid)
 
 	return index ? &stuck->threads[*index] : NULL;
 }
+
+int32_t stuck_living(const struct stuck *stuck, const struct stuck_thread *thread)
+{
+	const struct stuck_thread *main = stuck_find(stuck, thread->tgid);
+
+	return main && main->kind == STUCK_EXITED ? thread->tid : thread->tgid;
+}

@@ -182,6 +182,9 @@ void stuck_add_missing(struct stuck *stuck, const char *what, const char *why);
 
 void stuck_free(struct stuck *stuck); /* NULL is fine */
 
+/* By which number the thread's process is read: a main thread that ended before others has no memory any more. */
+int32_t stuck_living(const struct stuck *stuck, const struct stuck_thread *thread);
+
 /* The thread of that number, or NULL. */
 const struct stuck_thread *stuck_find(const struct stuck *stuck, int32_t tid);
 

@@ -335,7 +335,8 @@ def two_locks(case):
 
 def ended(case):
     main = next(one for one in case.threads if one["tid"] == case.process.pid)
-    return two_locks(case) and main["waits_for"] == []
+    others = [one for one in case.threads if one["tid"] != case.process.pid]
+    return two_locks(case) and main["waits_for"] == [] and all(one["stack"] for one in others)
 
 
 def nobody(case):
