@@ -329,6 +329,7 @@ static void json_convoys(struct json *json, const struct stuck *stuck)
 		json_begin_object(json, NULL);
 		json_print_i64(json, "tid", convoy->tid);
 		json_print_string(json, "comm", comm_of(stuck, convoy->tid));
+		json_print_bool(json, "inferred", convoy->is_inferred);
 		json_print_string(json, "object", convoy->object);
 		json_tids(json, "tids", convoy->tids, convoy->count);
 		json_end_object(json);
@@ -526,8 +527,8 @@ static void print_convoys(FILE *out, const struct stuck *stuck)
 
 		fprintf(out, "CONVOY: %zu threads behind ", convoy->count);
 		print_name(out, stuck, convoy->tid);
-		fprintf(out, ", %s%s%s\n", safe, owner ? "; it " : "",
-			owner ? kind_words(owner) : "");
+		fprintf(out, "%s, %s%s%s\n", convoy->is_inferred ? ", inferred" : "", safe,
+			owner ? "; it " : "", owner ? kind_words(owner) : "");
 	}
 }
 

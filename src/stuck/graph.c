@@ -440,6 +440,7 @@ struct waiter {
 	int32_t owner;
 	int32_t tid;
 	const char *object;
+	bool is_inferred; /* that it is that owner */
 };
 
 /* "lock of fd 3 = /x": each has its own number of the file. */
@@ -469,8 +470,11 @@ static void add_convoy(struct stuck *stuck, size_t *cap, const struct waiter *wa
 	*convoy = (struct stuck_convoy){ .tid = waiters[0].owner, .count = count };
 	memcpy(convoy->object, waiters[0].object, strnlen(waiters[0].object, STUCK_OBJECT_MAX - 1));
 	convoy->tids = xcalloc(count, sizeof(*convoy->tids));
-	for (size_t i = 0; i < count; i++)
+	convoy->is_inferred = true;
+	for (size_t i = 0; i < count; i++) {
 		convoy->tids[i] = waiters[i].tid;
+		convoy->is_inferred &= waiters[i].is_inferred;
+	}
 }
 
 /* Only of what has one owner: a lock. Those who wait for any of a process's threads queue for nobody. */
@@ -485,7 +489,8 @@ static void find_convoys(struct stuck *stuck)
 		if (thread->kind == STUCK_TASKS && thread->edge_count == 1 &&
 		    (!thread->edges[0].is_process || thread->common_at))
 			waiters[count++] = (struct waiter){ thread->edges[0].tid, thread->tid,
-							    common_object(thread) };
+							    common_object(thread),
+							    thread->edges[0].is_inferred };
 	}
 	qsort(waiters, count, sizeof(*waiters), by_owner);
 	for (size_t i = 1; i <= count; i++) {

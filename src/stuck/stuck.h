@@ -128,6 +128,7 @@ struct stuck_cycle {
 /* Many behind one. */
 struct stuck_convoy {
 	int32_t tid;		       /* for whom they wait */
+	bool is_inferred;	       /* of none of them it is known */
 	char object[STUCK_OBJECT_MAX]; /* and for what */
 	int32_t *tids;		       /* they, ascending */
 	size_t count;

@@ -356,6 +356,26 @@ static void many_behind_one_are_a_convoy(void **unused)
 	stuck_free(stuck);
 }
 
+/* One of whom it is known suffices. */
+static void a_convoy_behind_whom_it_need_not_be_is_inferred(void **unused)
+{
+	for (int32_t known = 0; known < 2; known++) {
+		struct stuck *stuck = stuck_new();
+
+		add(stuck, 1, 1);
+		for (int32_t tid = 2; tid < 2 + STUCK_CONVOY_MIN; tid++) {
+			struct stuck_thread *thread = add(stuck, 1, tid);
+
+			wait_for(thread, 1, false)->is_inferred = tid > 2 || !known;
+			strcpy(thread->object, "mutex 0x10");
+		}
+		graph_run(stuck);
+		assert_int_equal(stuck->convoy_count, 1);
+		assert_int_equal(stuck->convoys[0].is_inferred, !known);
+		stuck_free(stuck);
+	}
+}
+
 /* The slow and obvious way: take away who can go on, until nobody is left who can. */
 static bool can_all(const struct stuck_thread *thread, const bool *goes_on)
 {
@@ -477,6 +497,7 @@ int main(void)
 		cmocka_unit_test(one_that_can_go_on_opens_a_closed_process),
 		cmocka_unit_test(those_who_have_owners_are_the_deadlock_of_a_closed_process),
 		cmocka_unit_test(many_behind_one_are_a_convoy),
+		cmocka_unit_test(a_convoy_behind_whom_it_need_not_be_is_inferred),
 		cmocka_unit_test(random_graphs_have_the_deadlocks_of_the_slow_way),
 		cmocka_unit_test(a_long_chain_takes_no_stack),
 	};
