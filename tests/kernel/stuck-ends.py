@@ -266,12 +266,12 @@ class Case:
         found = set()
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                with open("/proc/%s/stat" % pid) as file:
+                with open("/proc/%s/stat" % pid, errors="replace") as file:
                     fields = file.read().rsplit(")", 1)[1].split()
                 if int(fields[3]) != os.getsid(0) or (int(fields[2]) != self.process.pid and int(fields[1]) != self.process.pid):
                     continue
                 for tid in os.listdir("/proc/%s/task" % pid):
-                    with open("/proc/%s/task/%s/stat" % (pid, tid)) as file:
+                    with open("/proc/%s/task/%s/stat" % (pid, tid), errors="replace") as file:
                         state = file.read().rsplit(")", 1)[1].split()[0]
                     with open("/proc/%s/task/%s/schedstat" % (pid, tid)) as file:
                         found.add((int(pid), int(tid), state, file.read().split()[2]))
