@@ -363,7 +363,7 @@ static void name_told_wait(const struct state *state, struct thread *thread, int
 	if (wait->fd != fd || word_kind(wait->in) != WORD_SYSCALL || wait->flags & WAIT_MANY)
 		return;
 	wait->object = object->name;
-	if (object_serves(state, object))
+	if (object_serves(state, object) && call_takes_work(call_of(state, thread)))
 		wait->flags |= WAIT_SERVER;
 }
 

@@ -295,11 +295,10 @@ static bool comes_from(const struct state *state, const struct object *to,
 			names_text(&state->tl->names, from->name));
 }
 
-/* What the thread that ended the wait was writing to; NULL = it was not, or that is not known. */
-static const struct object *written_by(struct state *state, const struct actor *waker)
+/* What the thread that ended the wait was writing to, or reading from; NULL = it was not, or that is not known. */
+static const struct object *touched_by(struct state *state, const struct actor *waker,
+				       uint8_t moves)
 {
-	static const char *const writes[] = { "write",	 "writev",   "send",	 "sendto",
-					      "sendmsg", "sendmmsg", "sendfile", "sendfile64" };
 	const struct thread *thread;
 	const struct call *call;
 
@@ -308,13 +307,33 @@ static const struct object *written_by(struct state *state, const struct actor *
 		return NULL;
 	thread = state->threads[waker->slot];
 	call = call_of(state, thread);
-	if (!thread->in_call || call->kind != CALL_FD)
+	/* A packet comes late, when its sender may be asleep in the next call. */
+	if (!thread->in_call || call->moves != moves ||
+	    (moves == MOVES_OUT && thread->sched != SCHED_RUNNING))
 		return NULL;
-	for (size_t i = 0; i < ARRAY_LEN(writes); i++) {
-		if (strcmp(call->name, writes[i]) == 0)
-			return fds_find(state, thread, (int32_t)thread->call_args[0]);
-	}
-	return NULL;
+	return fds_find(state, thread, (int32_t)thread->call_args[0]);
+}
+
+/* "unix PATH peer N" of who accepted, N has connected; and N's own end. */
+static bool are_peers(const char *mine, const char *other, int32_t other_tgid)
+{
+	static const char said[] = " peer ";
+	const char *peer = strstr(mine, said), *listened = strstr(other, said);
+
+	return peer && listened && strncmp(mine, "unix ", 5) == 0 &&
+	       peer - mine == listened - other &&
+	       strncmp(mine, other, (size_t)(peer - mine)) == 0 &&
+	       atoi(peer + sizeof(said) - 1) == other_tgid;
+}
+
+/* 'waker' is reading from 'taken', and so made room for what is written to 'object'. */
+static bool makes_room(const struct state *state, const struct actor *waker,
+		       const struct object *taken, const struct object *object)
+{
+	return comes_from(state, taken, object) ||
+	       are_peers(names_text(&state->tl->names, object->name),
+			 names_text(&state->tl->names, taken->name),
+			 state->threads[waker->slot]->tl->tgid);
 }
 
 static bool is_timerfd(const struct state *state, const struct actor *waker)
@@ -389,7 +408,8 @@ static bool is_watched(const struct state *state, const struct thread *thread, i
 /* Who ended the wait says by its own call what came; whether there is one such descriptor. */
 static bool tell_touched(struct state *state, struct thread *thread, struct wait *wait)
 {
-	const struct object *written = written_by(state, &wait->waker), *found = NULL;
+	const struct object *taken = touched_by(state, &wait->waker, MOVES_OUT), *found = NULL;
+	const struct object *written = taken ? taken : touched_by(state, &wait->waker, MOVES_IN);
 	bool timer = is_timerfd(state, &wait->waker);
 	const struct map *fds = &thread->process->fds;
 	int32_t fd = -1;
@@ -399,8 +419,9 @@ static bool tell_touched(struct state *state, struct thread *thread, struct wait
 			fds->used[i] ? fds_object(state, fds->slots[i].value) : NULL;
 
 		if (!object ||
-		    !(timer ? object->role == FD_ROLE_TIMERFD
-			    : comes_from(state, written, object)) ||
+		    !(timer   ? object->role == FD_ROLE_TIMERFD
+		      : taken ? makes_room(state, &wait->waker, taken, object)
+			      : comes_from(state, written, object)) ||
 		    !is_watched(state, thread, (int32_t)fds->slots[i].key))
 			continue;
 		if (found && (timer || found->name != object->name))
@@ -412,9 +433,18 @@ static bool tell_touched(struct state *state, struct thread *thread, struct wait
 		return false;
 	wait->fd = fd;
 	wait->object = found->name;
-	if (role_asks(found->role))
+	if (role_asks(found->role) || taken)
 		wait->flags &= ~(uint32_t)WAIT_SERVER;
 	return true;
+}
+
+/* It watches one thing, and waited until the other end had taken what was written to it. */
+static bool is_for_room(struct state *state, const struct thread *thread, const struct wait *wait)
+{
+	const struct object *taken = touched_by(state, &wait->waker, MOVES_OUT);
+	const struct object *watched = fds_find(state, thread, wait->fd);
+
+	return taken && watched && makes_room(state, &wait->waker, taken, watched);
 }
 
 /* Such a wait was ended by 'wait->waker'. */
@@ -432,8 +462,13 @@ void polled_ended(struct state *state, struct thread *thread, struct wait *wait)
 		wait->flags &= ~(uint32_t)WAIT_SERVER;
 		return;
 	}
-	if (!thread->process || alone)
+	if (!thread->process)
 		return;
+	if (alone) {
+		if (is_for_room(state, thread, wait))
+			wait->flags &= ~(uint32_t)WAIT_SERVER;
+		return;
+	}
 	thread->poll_known = tell_touched(state, thread, wait);
 	thread->poll_open = !thread->poll_known && !(wait->flags & WAIT_TIMED_OUT);
 }

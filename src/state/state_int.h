@@ -675,6 +675,7 @@ void served_completed(struct state *state, struct cpu *cpu, const struct event *
 void call_tables_init(struct state *state);
 const struct call *call_of(const struct state *state,
 			   const struct thread *thread);		    /* the last one */
+bool call_takes_work(const struct call *call); /* of a client, from a descriptor that serves */
 bool call_wakes_all(const struct state *state, const struct thread *waker); /* in a futex call */
 void call_describe_wait(struct state *state, struct thread *thread, struct wait *wait);
 void call_tell_thaw(const struct state *state, const struct thread *waker, struct wait *wait);

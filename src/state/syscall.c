@@ -218,6 +218,13 @@ static uint32_t name_printf(struct state *state, const char *format, ...)
 	return names_add(&state->tl->names, text, sizeof(text));
 }
 
+/* Requests come to who reads. Whoever writes to a client that does not take it is not idle. */
+bool call_takes_work(const struct call *call)
+{
+	return call->moves == MOVES_OUT || strcmp(call->name, "splice") == 0 ||
+	       strcmp(call->name, "tee") == 0;
+}
+
 static void describe_fd(struct state *state, struct thread *thread, struct wait *wait, int32_t fd)
 {
 	const struct object *object = fds_find(state, thread, fd);
@@ -226,7 +233,7 @@ static void describe_fd(struct state *state, struct thread *thread, struct wait 
 	if (!object)
 		return;
 	wait->object = object->name;
-	if (object_serves(state, object))
+	if (object_serves(state, object) && call_takes_work(call_of(state, thread)))
 		wait->flags |= WAIT_SERVER;
 }
 
@@ -367,7 +374,7 @@ static void describe_call(struct state *state, struct thread *thread, struct wai
 	case CALL_SEM:
 		wait->object =
 			name_printf(state, "System V semaphore %d", (int)thread->call_args[0]);
-		wait->flags |= WAIT_LOCK;
+		/* Whoever raises it need not have lowered it before: nobody holds it, as far as is known. */
 		break;
 	case CALL_MSG:
 		wait->object =

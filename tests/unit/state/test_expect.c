@@ -438,8 +438,8 @@ static void who_used_a_semaphore_last_is_inferred(void **unused)
 	"  1 cpu1 enter semop " OTHERS "  5 cpu0 enter semop 4\n" \
 	" 10 cpu0 switch 7(blocked) 0\n"                          \
 	" 60 cpu1 enter getpid\n"
-	says_inferred(SEMAPHORE("4\n  2 cpu1 leave semop 0\n"),
-		      "lock 8 50 own code [System V semaphore 4]", "no other thread used it later");
+	says_inferred(SEMAPHORE("4\n  2 cpu1 leave semop 0\n"), "other_thread 8 50 own code",
+		      "no other thread used it later");
 	says(SEMAPHORE("4\n  2 cpu1 leave semop -11\n"),
 	     "stuck 7 50 semop: the recording ended [System V semaphore 4]");
 	says(SEMAPHORE("3\n  2 cpu1 leave semop 0\n"),

@@ -426,6 +426,61 @@ static void accept_waits_for_work(void **unused)
 	told_free(told);
 }
 
+/* A client that does not take its answer holds its server up. */
+static void who_answers_does_not_wait_for_work(void **unused)
+{
+	static const struct {
+		const char *enter;
+		bool serves;
+	} cases[] = {
+		{ "read 3", true },    { "recvfrom 3", true }, { "splice 3 0 5", true },
+		{ "write 3", false },  { "sendto 3", false },  { "sendfile 3 5", false },
+		{ "writev 3", false }, { "close 3", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO_FREE char *enter = xasprintf("enter %s", cases[i].enter);
+		struct told *told = waited("fd 7 3 accepted client", enter, "");
+
+		assert_string_equal(object_of(told, 7, 0), "client");
+		assert_int_equal(!!(wait_of(told, 7, 0)->flags & WAIT_SERVER), cases[i].serves);
+		told_free(told);
+	}
+}
+
+/* The same in poll or epoll: by what the client was at that ended it. */
+static void who_waits_until_an_answer_is_taken_does_not_wait_for_work(void **unused)
+{
+	static const char *const names[][2] = {
+		{ "tcp 127.0.0.1:80->127.0.0.1:9", "tcp 127.0.0.1:9->127.0.0.1:80" },
+		{ "unix /s peer 8", "unix /s peer 7" },
+	};
+	static const char *const sets[] = { "", "fd 7 6 listen \"tcp *:80\"\nepoll 7 5 6\n" };
+
+	for (size_t i = 0; i < 8; i++) {
+		const char *call = i & 1 ? "read" : "write";
+		AUTO_FREE char *text = xasprintf(
+			"thread 7 7 1 R server\nthread 8 8 1 R client\nfd 7 5 epoll epoll\n"
+			"fd 7 3 accepted \"%s\"\nepoll 7 5 3\n%sfd 8 4 connected \"%s\"\n"
+			"  0 cpu0 switch 0(runnable) 7\n"
+			"  0 cpu1 switch 0(runnable) 8\n"
+			"  5 cpu0 enter epoll_wait 5\n"
+			" 10 cpu0 switch 7(blocked) 0\n"
+			" 30 cpu1 enter %s 4\n"
+			" 40 cpu1 waking 7\n"
+			" 41 cpu1 leave %s 9\n"
+			" 50 cpu0 switch 0(runnable) 7\n"
+			" 60 cpu0 leave epoll_wait 1\n"
+			" 90 cpu0 switch 7(blocked) 0\n",
+			names[i & 2 ? 1 : 0][0], sets[i & 4 ? 1 : 0], names[i & 2 ? 1 : 0][1], call,
+			call);
+		struct told *told = replayed(text);
+
+		assert_int_equal(!!(wait_of(told, 7, 0)->flags & WAIT_SERVER), !(i & 1));
+		told_free(told);
+	}
+}
+
 static void descriptors_follow_dup_close_and_fork(void **unused)
 {
 	struct told *told = replayed("thread 7 7 1 R prog\n"
@@ -698,6 +753,8 @@ int main(void)
 		cmocka_unit_test(an_epoll_set_of_a_server_waits_for_work),
 		cmocka_unit_test(a_set_is_followed_through_epoll_ctl),
 		cmocka_unit_test(accept_waits_for_work),
+		cmocka_unit_test(who_answers_does_not_wait_for_work),
+		cmocka_unit_test(who_waits_until_an_answer_is_taken_does_not_wait_for_work),
 		cmocka_unit_test(descriptors_follow_dup_close_and_fork),
 		cmocka_unit_test(threads_share_descriptors),
 		cmocka_unit_test(a_fault_that_blocks_is_a_trap_from_its_beginning),
