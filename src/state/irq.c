@@ -16,6 +16,7 @@
  */
 #include "state/state_int.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -687,6 +688,13 @@ static void tell_all(struct state *state, const struct thread *by, const struct 
 	}
 }
 
+/* What is stopped goes on by these alone. A frozen thread wakes for a moment by others, too. */
+static bool can_end(const struct wait *wait, int32_t signal)
+{
+	return !(wait->flags & WAIT_STOPPED) || wait->object || signal == SIGCONT ||
+	       signal == SIGKILL;
+}
+
 /*
  * The kernel wakes the receiver first and records the signal right after it, in
  * the same context: the wait that just ended, ended by this signal.
@@ -698,7 +706,8 @@ static void on_signal_generate(struct state *state, struct cpu *cpu, const struc
 
 	cpu->woken = SLOT_NONE;
 	if (!thread || !receiver || ev->signal.signal <= 0 || ev->signal.signal >= 128 ||
-	    receiver->tl->tgid != thread->tl->tgid || !thread->tl->wait_count)
+	    receiver->tl->tgid != thread->tl->tgid || !thread->tl->wait_count ||
+	    !can_end(tl_wait(thread->tl, thread->wait), ev->signal.signal))
 		return;
 	tell_signal(state, thread, ev);
 	tell_all(state, state_current(state, cpu), receiver, ev);

@@ -612,6 +612,7 @@ static void on_exit(struct state *state, struct cpu *cpu, const struct event *ev
 
 	if (!thread || thread->tl->tid != ev->task.tid)
 		return;
+	cpu->woken = SLOT_NONE; /* what it wakes from now on it wakes by its end */
 	thread->exiting = true;
 	end_process(state, thread);
 	asked_leave(state, thread);

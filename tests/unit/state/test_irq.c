@@ -408,6 +408,37 @@ static void a_signal_for_another_process_is_not_of_this_waking(void **unused)
 	told_free(told);
 }
 
+/* Where calls are not recorded: it let another one go on, or woke it, and ended. */
+static void the_signal_of_an_end_is_not_of_a_waking_before(void **unused)
+{
+	struct told *told = woken("40 cpu0 waking 7 cpu 1\n"
+				  "41 cpu0 exit 8\n"
+				  "42 cpu0 signal 17 7\n");
+
+	assert_int_equal(wait_of(told, 7, 0)->waker.signal, 0);
+	told_free(told);
+}
+
+static void a_stop_is_ended_by_few_signals(void **unused)
+{
+	static const int signals[][2] = { { 17, 0 }, { 10, 0 }, { 18, 18 }, { 9, 9 } };
+
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
+		AUTO_FREE char *text = xasprintf("  0 cpu0 switch 0(runnable) 7\n"
+						 "  0 cpu1 switch 0(runnable) 8\n"
+						 " 10 cpu0 switch 7(stopped) 0\n"
+						 " 40 cpu1 waking 7\n"
+						 " 41 cpu1 signal %d 7\n"
+						 " 50 cpu0 switch 0(runnable) 7\n"
+						 " 90 cpu0 switch 7(blocked) 0\n",
+						 signals[i][0]);
+		struct told *told = replayed(text);
+
+		assert_int_equal(wait_of(told, 7, 0)->waker.signal, signals[i][1]);
+		told_free(told);
+	}
+}
+
 static void work_is_for_whoever_queued_it(void **unused)
 {
 	struct told *told = replayed("thread 50 50 2 I kworker kernel\n"
@@ -599,6 +630,8 @@ int main(void)
 		cmocka_unit_test(the_end_of_a_thread_is_noted),
 		cmocka_unit_test(a_signal_is_noted_with_the_waking_it_made),
 		cmocka_unit_test(a_signal_for_another_process_is_not_of_this_waking),
+		cmocka_unit_test(the_signal_of_an_end_is_not_of_a_waking_before),
+		cmocka_unit_test(a_stop_is_ended_by_few_signals),
 		cmocka_unit_test(work_is_for_whoever_queued_it),
 		cmocka_unit_test(a_timer_of_its_own_ends_a_wait_by_time_out),
 		cmocka_unit_test(a_callback_does_not_go_on_into_the_handler_of_a_device),
