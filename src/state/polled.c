@@ -447,11 +447,42 @@ static bool is_for_room(struct state *state, const struct thread *thread, const 
 	return taken && watched && makes_room(state, &wait->waker, taken, watched);
 }
 
+/* What a client asked was passed on to another one, and who has the other end of that ended the wait. */
+static bool is_answer(const struct state *state, const struct thread *thread,
+		      const struct actor *waker)
+{
+	const struct object *passed = fds_find(state, thread, thread->passed_fd - 1);
+	const struct thread *other;
+
+	if (!passed || (waker->kind != ACTOR_THREAD && waker->kind != ACTOR_NETWORK) ||
+	    waker->slot == SLOT_NONE)
+		return false;
+	other = state->threads[waker->slot];
+	for (size_t i = 0; i < USED_FDS; i++) {
+		const struct object *object = fds_find(state, other, other->used_fd[i] - 1);
+
+		if (object && comes_from(state, passed, object))
+			return true;
+	}
+	return false;
+}
+
+/* What is known of what came, or of which of those that it watches did. */
+static void tell_came(struct state *state, struct thread *thread, struct wait *wait)
+{
+	if (wait->fd < 0) {
+		thread->poll_known = tell_touched(state, thread, wait);
+		thread->poll_open = !thread->poll_known && !(wait->flags & WAIT_TIMED_OUT);
+	} else if (is_for_room(state, thread, wait)) {
+		wait->flags &= ~(uint32_t)WAIT_SERVER;
+	}
+	if (wait->flags & WAIT_SERVER && is_answer(state, thread, &wait->waker))
+		wait->flags &= ~(uint32_t)WAIT_SERVER;
+}
+
 /* Such a wait was ended by 'wait->waker'. */
 void polled_ended(struct state *state, struct thread *thread, struct wait *wait)
 {
-	bool alone = wait->fd >= 0; /* all that it watches */
-
 	thread->poll_open = false;
 	/* A shorter one was seen by chance: of waits that are alike each would have another name. */
 	if (thread->poll_count && wait->flags & WAIT_TIMED_OUT &&
@@ -462,15 +493,8 @@ void polled_ended(struct state *state, struct thread *thread, struct wait *wait)
 		wait->flags &= ~(uint32_t)WAIT_SERVER;
 		return;
 	}
-	if (!thread->process)
-		return;
-	if (alone) {
-		if (is_for_room(state, thread, wait))
-			wait->flags &= ~(uint32_t)WAIT_SERVER;
-		return;
-	}
-	thread->poll_known = tell_touched(state, thread, wait);
-	thread->poll_open = !thread->poll_known && !(wait->flags & WAIT_TIMED_OUT);
+	if (thread->process)
+		tell_came(state, thread, wait);
 }
 
 void polled_found(struct state *state, struct thread *thread)

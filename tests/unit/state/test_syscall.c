@@ -481,6 +481,44 @@ static void who_waits_until_an_answer_is_taken_does_not_wait_for_work(void **unu
 	}
 }
 
+/* It asks a helper for what a client asked it. */
+static void who_waits_for_the_answer_of_a_helper_does_not_wait_for_work(void **unused)
+{
+	static const struct {
+		const char *then; /* it wrote to fd 4, and then maybe to another one */
+		const char *ends; /* who wrote at the end */
+		bool serves;
+	} cases[] = {
+		{ "", "enter write 9", false },
+		{ "  4 cpu0 enter write 3\n  4 cpu0 leave write 1\n", "enter write 9", true },
+		{ "", "enter getpid", true },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO_FREE char *text = xasprintf(
+			"thread 7 7 1 R server\nthread 8 8 1 R helper\nfd 7 5 epoll epoll\n"
+			"fd 7 3 accepted client\nfd 7 4 socket \"unix 11->12\"\n"
+			"fd 7 6 listen \"tcp *:80\"\nepoll 7 5 3\nepoll 7 5 4\nepoll 7 5 6\n"
+			"fd 8 9 socket \"unix 12->11\"\n"
+			"  0 cpu0 switch 0(runnable) 7\n"
+			"  0 cpu1 switch 0(runnable) 8\n"
+			"  1 cpu0 enter read 3\n  2 cpu0 leave read 1\n"
+			"  3 cpu0 enter write 4\n  3 cpu0 leave write 1\n%s"
+			"  5 cpu0 enter epoll_wait 5\n"
+			" 10 cpu0 switch 7(blocked) 0\n"
+			" 30 cpu1 %s\n"
+			" 40 cpu1 waking 7\n"
+			" 50 cpu0 switch 0(runnable) 7\n"
+			" 60 cpu0 leave epoll_wait 1\n"
+			" 90 cpu0 switch 7(blocked) 0\n",
+			cases[i].then, cases[i].ends);
+		struct told *told = replayed(text);
+
+		assert_int_equal(!!(wait_of(told, 7, 0)->flags & WAIT_SERVER), cases[i].serves);
+		told_free(told);
+	}
+}
+
 static void descriptors_follow_dup_close_and_fork(void **unused)
 {
 	struct told *told = replayed("thread 7 7 1 R prog\n"
@@ -754,6 +792,7 @@ int main(void)
 		cmocka_unit_test(a_set_is_followed_through_epoll_ctl),
 		cmocka_unit_test(accept_waits_for_work),
 		cmocka_unit_test(who_answers_does_not_wait_for_work),
+		cmocka_unit_test(who_waits_for_the_answer_of_a_helper_does_not_wait_for_work),
 		cmocka_unit_test(who_waits_until_an_answer_is_taken_does_not_wait_for_work),
 		cmocka_unit_test(descriptors_follow_dup_close_and_fork),
 		cmocka_unit_test(threads_share_descriptors),
