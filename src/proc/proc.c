@@ -263,7 +263,10 @@ void proc_read_frozen(int proc_fd, int32_t tgid, char *out, size_t room)
 	snprintf(path, sizeof(path), "%d/cgroup", tgid);
 	if (proc_read(proc_fd, path, text, sizeof(text)) <= 0)
 		return;
-	from = proc_cgroup_path(text, strcmp(wchan, "__refrigerator") == 0 ? "freezer" : "");
+	from = proc_cgroup_path(text, strcmp(wchan, "do_freezer_trap") == 0 ||
+						      strcmp(wchan, "get_signal") == 0
+					      ? ""
+					      : "freezer");
 	if (from && from[0] == '/' && from[1] != '\n') /* the root is never frozen */
 		snprintf(out, room, "%.*s", (int)strcspn(from, "\n"), from);
 }
@@ -274,4 +277,21 @@ bool proc_is_frozen(int proc_fd, int32_t tgid, int32_t tid)
 
 	snprintf(path, sizeof(path), "%d/task/%d/wchan", tgid, tid);
 	return proc_read(proc_fd, path, wchan, sizeof(wchan)) > 0 && proc_wchan_frozen(wchan);
+}
+
+bool proc_is_frozen_asleep(int proc_fd, int32_t tgid, const char *root)
+{
+	char path[32], text[4096], state[16];
+	AUTO_FREE char *file = NULL;
+	const char *from;
+
+	snprintf(path, sizeof(path), "%d/cgroup", tgid);
+	if (proc_read(proc_fd, path, text, sizeof(text)) <= 0)
+		return false;
+	from = proc_cgroup_path(text, "freezer");
+	if (!from || from[0] != '/' || strncmp(from, "/..", 3) == 0)
+		return false;
+	file = xasprintf("%s%.*s/freezer.state", root, (int)strcspn(from, "\n"), from);
+	return proc_read(AT_FDCWD, file, state, sizeof(state)) > 0 &&
+	       strncmp(state, "FROZEN", 6) == 0;
 }

@@ -80,12 +80,20 @@ void proc_read_cgroup(int proc_fd, int32_t tgid, char *out, size_t room);
 bool proc_wchan_frozen(const char *wchan);
 
 /*
- * Path of the cgroup that keeps a frozen process so: in the unified hierarchy, or in that of the freezer, by what its
- * main thread sleeps in; "" when unknown.
+ * Path of the cgroup that keeps a frozen process so: in the unified hierarchy, if its main thread sleeps in what that
+ * one freezes by, else in that of the freezer; "" when unknown.
  */
 void proc_read_frozen(int proc_fd, int32_t tgid, char *out, size_t room);
 
 /* Does this one, which sleeps? False also where that may not be read. */
 bool proc_is_frozen(int proc_fd, int32_t tgid, int32_t tid);
+
+/*
+ * Since Linux 6.1 the freezer of version 1 leaves many sleeps as they are, and shows them as 'D'. Are those of a
+ * process frozen, by the state of its cgroup below 'root'? False also where that may not be read.
+ */
+bool proc_is_frozen_asleep(int proc_fd, int32_t tgid, const char *root);
+
+#define PROC_FREEZER_ROOT "/sys/fs/cgroup/freezer"
 
 #endif

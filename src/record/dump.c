@@ -228,7 +228,9 @@ static bool is_frozen(const struct dump *dump, const struct proc_thread *thread,
 {
 	return !thread->kernel && (thread->state == 'S' || thread->state == 'D') &&
 	       (is_main_frozen || thread->tid == thread->tgid) &&
-	       proc_is_frozen(dump->proc_fd, thread->tgid, thread->tid);
+	       (proc_is_frozen(dump->proc_fd, thread->tgid, thread->tid) ||
+		(thread->state == 'D' &&
+		 proc_is_frozen_asleep(dump->proc_fd, thread->tgid, PROC_FREEZER_ROOT)));
 }
 
 /* Threads of a process stand together, and share what is the process's. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,6 +33,50 @@ static void the_name_may_hold_anything(void **unused)
 	assert_int_equal(thread.policy, 3);
 	assert_int_equal(thread.born_ticks, 100);
 	assert_false(thread.kernel);
+}
+
+static void put_text(const char *folder, const char *name, const char *text)
+{
+	AUTO_FREE char *path = xasprintf("%s/%s", folder, name);
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+/* Such a sleep looks like any other one: the file of its cgroup tells. */
+static void who_sleeps_is_frozen_with_its_cgroup(void **unused)
+{
+	static const struct {
+		const char *cgroups;
+		const char *state;
+		bool frozen;
+	} cases[] = {
+		{ "6:freezer:/jobs\n0::/\n", "FROZEN\n", true },
+		{ "6:freezer:/jobs\n0::/\n", "THAWED\n", false },
+		{ "6:freezer:/other\n0::/jobs\n", "FROZEN\n", false },
+		{ "6:freezer:/../jobs\n", "FROZEN\n", false },
+		{ "0::/jobs\n", "FROZEN\n", false },
+	};
+	char root[] = "/tmp/test-proc-XXXXXX";
+	AUTO_FREE char *process = NULL, *jobs = NULL, *clean = NULL;
+	AUTO_CLOSE int fd = -1;
+
+	assert_non_null(mkdtemp(root));
+	process = xasprintf("%s/7", root);
+	jobs = xasprintf("%s/jobs", root);
+	clean = xasprintf("rm -r %s", root);
+	assert_int_equal(mkdir(process, 0700), 0);
+	assert_int_equal(mkdir(jobs, 0700), 0);
+	fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		put_text(process, "cgroup", cases[i].cgroups);
+		put_text(jobs, "freezer.state", cases[i].state);
+		assert_int_equal(proc_is_frozen_asleep(fd, 7, root), cases[i].frozen);
+	}
+	assert_false(proc_is_frozen_asleep(fd, 8, root));
+	assert_int_equal(system(clean), 0);
 }
 
 static void workers_have_the_name_that_events_show(void **unused)
@@ -130,6 +175,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_name_may_hold_anything),
+		cmocka_unit_test(who_sleeps_is_frozen_with_its_cgroup),
 		cmocka_unit_test(workers_have_the_name_that_events_show),
 		cmocka_unit_test(nonsense_is_no_line),
 		cmocka_unit_test(fields_have_the_numbers_of_the_manual_page),
