@@ -163,8 +163,15 @@ enum fd_watch {
 	FD_RUNS, /* no descriptor: the arguments of what the process runs from now on */
 	FD_OWNER, /* no descriptor: thread 'inode' has the mutex that is waited for: FD_OWNER_INFERRED */
 	FD_VTID, /* no descriptor: a thread begins that has another number, 'name', in pid namespace 'inode' */
+	FD_WATCHED_ROOM, /* as FD_WATCHED, but only until there is room for what is to be written */
 	FD_WATCH_COUNT
 };
+
+/* Of a descriptor; else of none, or of what somebody else has. */
+static inline bool fd_watch_names(uint8_t watch)
+{
+	return watch <= FD_WATCHED || watch == FD_WATCHED_ROOM;
+}
 
 /* Who had the lock, in the place of the descriptor; 0 = not known. Readers that do not know FD_LOCK take no number below 0. */
 static inline int32_t fd_of_owner(int32_t tid)
@@ -210,7 +217,7 @@ static inline uint8_t fd_role_of(uint64_t number)
 {
 	uint64_t role = number & FD_ROLE_MASK, marks = number & (FD_PARTLY | FD_STAYS | FD_CLOSES);
 
-	if (number >> (FD_WATCH_SHIFT + 3) || role > FD_ROLE_CONNECTING ||
+	if (number >> FD_WATCH_SHIFT >= FD_WATCH_COUNT || role > FD_ROLE_CONNECTING ||
 	    (marks & FD_STAYS && marks & FD_CLOSES))
 		return FD_ROLE_UNKNOWN;
 	return (uint8_t)(role | marks);

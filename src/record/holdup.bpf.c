@@ -50,11 +50,13 @@
 #define NAPPED	    2 /* times it has slept at least, that it may do so again and again */
 #define SLEEPERS    8192
 #define AGAIN_NS    400000000ull
-#define LEVELS	    16	/* cgroups above each other */
-#define PID_LEVELS  32	/* MAX_PID_NS_LEVEL */
-#define WATCHED_MAX 64	/* told of one poll */
-#define POLL_PIECE  8	/* of them, read at once */
-#define SELECT_MAX  256 /* numbers looked at */
+#define LEVELS	    16	   /* cgroups above each other */
+#define PID_LEVELS  32	   /* MAX_PID_NS_LEVEL */
+#define POLL_READS  0x00c3 /* POLLIN, POLLPRI, POLLRDNORM, POLLRDBAND */
+#define POLL_WRITES 0x0304 /* POLLOUT, POLLWRNORM, POLLWRBAND */
+#define WATCHED_MAX 64	   /* told of one poll */
+#define POLL_PIECE  8	   /* of them, read at once */
+#define SELECT_MAX  256	   /* numbers looked at */
 
 #define COMMAND_DUPFD	      0
 #define COMMAND_DUPFD_CLOEXEC 1030
@@ -403,7 +405,8 @@ static void begin_record(struct raw_name *raw, struct task_struct *task, int fd,
 
 /*
  * Not static, so that the verifier looks at it once and not at each of its calls. 'holder' is of
- * RAW_CALL_HELD: the process, and RAW_SEVERAL above it; its highest bits choose the record.
+ * RAW_CALL_HELD: the process, and RAW_SEVERAL above it; of RAW_CALL_WATCHED: RAW_FOR_ROOM there. Its
+ * highest bits choose the record.
  */
 int emit_of(__u64 address, int fd, unsigned char call, __u64 holder);
 
@@ -422,6 +425,8 @@ __attribute__((noinline)) int emit_of(__u64 address, int fd, unsigned char call,
 	if (call == RAW_CALL_HELD) {
 		raw->pid = (__u32)holder;
 		raw->flags |= holder >> 32 & RAW_SEVERAL;
+	} else {
+		raw->flags |= holder >> 32 & RAW_FOR_ROOM;
 	}
 	RING_SEND(raw);
 	return 0;
@@ -600,6 +605,12 @@ struct one_polled {
 	short revents;
 };
 
+/* For emit_of(). */
+static __u64 for_room(short events)
+{
+	return events & POLL_WRITES && !(events & POLL_READS) ? (__u64)RAW_FOR_ROOM << 32 : 0;
+}
+
 static void look_at_poll(struct task_struct *task, __u64 address, __u64 at, __u64 count)
 {
 	struct one_polled piece[POLL_PIECE] = { 0 };
@@ -613,7 +624,7 @@ static void look_at_poll(struct task_struct *task, __u64 address, __u64 at, __u6
 			return;
 #pragma clang loop unroll(disable)
 		for (__u32 i = 0; i < POLL_PIECE && i < left; i++)
-			emit_of(address, piece[i].fd, RAW_CALL_WATCHED, 0);
+			emit_of(address, piece[i].fd, RAW_CALL_WATCHED, for_room(piece[i].events));
 	}
 }
 
@@ -636,14 +647,15 @@ static int ones_of(__u64 word)
 	return word * 0x0101010101010101 >> 56;
 }
 
-/* Not static: see above. 64 bits of the sets of select(), from descriptor 'from' on. */
-int look_at_word(__u64 task, __u64 word, int from);
+/* Not static: see above. 64 bits of the sets of select(), from descriptor 'from' on; 'reads': of others than the second. */
+int look_at_word(__u64 task, __u64 word, __u64 reads, int from);
 
-__attribute__((noinline)) int look_at_word(__u64 task, __u64 word, int from)
+__attribute__((noinline)) int look_at_word(__u64 task, __u64 word, __u64 reads, int from)
 {
 #pragma clang loop unroll(disable)
 	for (int i = 0; i < WATCHED_MAX && word; i++, word &= word - 1)
-		emit_of(task, from + ones_of((word & -word) - 1), RAW_CALL_WATCHED, 0);
+		emit_of(task, from + ones_of((word & -word) - 1), RAW_CALL_WATCHED,
+			for_room(word & -word & reads ? POLL_READS : POLL_WRITES));
 	return 0;
 }
 
@@ -651,12 +663,12 @@ __attribute__((noinline)) int look_at_word(__u64 task, __u64 word, int from)
 static void look_at_select(struct task_struct *task, __u64 address, struct pt_regs *regs)
 {
 #pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < SELECT_MAX / 64 && i * 64 < CALL_ARG1(regs); i++)
-		look_at_word(address,
-			     set_word(task, CALL_ARG2(regs), i) |
-				     set_word(task, CALL_ARG3(regs), i) |
-				     set_word(task, CALL_ARG4(regs), i),
-			     i * 64);
+	for (__u32 i = 0; i < SELECT_MAX / 64 && i * 64 < CALL_ARG1(regs); i++) {
+		__u64 reads =
+			set_word(task, CALL_ARG2(regs), i) | set_word(task, CALL_ARG4(regs), i);
+
+		look_at_word(address, reads | set_word(task, CALL_ARG3(regs), i), reads, i * 64);
+	}
 }
 
 /*

@@ -143,5 +143,7 @@ enum fd_watch raw_watch(const struct raw_name *raw, struct wire_name *out_wire)
 			(uint32_t)raw->pid | (raw->flags & RAW_SEVERAL ? FD_HELD_BY_SEVERAL : 0);
 		return FD_HELD;
 	}
-	return raw->call == RAW_CALL_WATCHED ? FD_WATCHED : FD_NAMED;
+	if (raw->call != RAW_CALL_WATCHED)
+		return FD_NAMED;
+	return raw->flags & RAW_FOR_ROOM ? FD_WATCHED_ROOM : FD_WATCHED;
 }

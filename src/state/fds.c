@@ -393,9 +393,9 @@ void fds_on_name(struct state *state, struct cpu *cpu, const struct event *ev)
 		throttle_told(state, ev);
 	if (thread && thread->process && name->watch > FD_THROTTLED)
 		asked_on_name(state, thread, name);
-	if (thread && name->watch <= FD_WATCHED)
+	if (thread && fd_watch_names(name->watch))
 		join_told(state, thread, name);
-	if (!thread || !thread->process || name->fd < 0 || name->watch > FD_WATCHED)
+	if (!thread || !thread->process || name->fd < 0 || !fd_watch_names(name->watch))
 		return;
 	call = call_of(state, thread);
 	found = map_find(&thread->process->fds, (uint32_t)name->fd);

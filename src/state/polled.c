@@ -75,6 +75,7 @@ bool polled_has(const struct process *process, int32_t set, int32_t target)
 struct member {
 	int32_t fd;
 	const struct object *object; /* NULL = not known */
+	bool for_room;		     /* until it can be written to: no request comes there */
 };
 
 static int by_fd(const void *a, const void *b)
@@ -121,7 +122,8 @@ static size_t add_members(const struct state *state, const struct process *proce
 		if (depth && is_set(state, fds_object(state, *slot)) && is_whole(process, target))
 			count = add_members(state, process, target, out_members, count, depth - 1);
 		else
-			out_members[count++] = (struct member){ target, fds_object(state, *slot) };
+			out_members[count++] =
+				(struct member){ target, fds_object(state, *slot), false };
 	}
 	return count;
 }
@@ -175,8 +177,10 @@ static struct polled_set judge(struct state *state, const struct member *members
 		const struct object *object = members[i].object;
 
 		asks |= !object || role_asks(object->role);
-		result.serves |= object && object_serves(state, object);
 		relays |= object && is_master(state, object);
+		if (members[i].for_room)
+			continue;
+		result.serves |= object && object_serves(state, object);
 		has_clients |= object && object->role != FD_ROLE_TTY && role_serves(object->role);
 	}
 	/* Between a terminal and programs at another one it does what those do. */
@@ -219,6 +223,12 @@ static bool is_told_whole(const struct thread *thread)
 	return thread->poll_count < POLL_TOLD && thread->poll_count != POLL_TOLD / 2;
 }
 
+static struct member told_member(const struct state *state, const struct thread *thread, size_t i)
+{
+	return (struct member){ thread->poll_fds[i], fds_find(state, thread, thread->poll_fds[i]),
+				thread->poll_room >> i & 1 };
+}
+
 /* What the recorder told that the call watches is what it waits for. */
 static void tell_told(struct state *state, struct thread *thread, struct wait *wait)
 {
@@ -226,8 +236,7 @@ static void tell_told(struct state *state, struct thread *thread, struct wait *w
 	struct polled_set set;
 
 	for (size_t i = 0; i < thread->poll_count; i++)
-		members[i] = (struct member){ thread->poll_fds[i],
-					      fds_find(state, thread, thread->poll_fds[i]) };
+		members[i] = told_member(state, thread, i);
 	set = judge(state, members, thread->poll_count, is_told_whole(thread));
 	wait->fd = set.fd;
 	wait->object = set.name;
@@ -551,8 +560,7 @@ void polled_tell_before(struct state *state, const struct thread *thread, struct
 	struct polled_set set;
 
 	for (size_t i = 0; i < count; i++)
-		members[i] = (struct member){ thread->poll_fds[i],
-					      fds_find(state, thread, thread->poll_fds[i]) };
+		members[i] = told_member(state, thread, i);
 	set = judge(state, members, count, true);
 	if (count == 1)
 		(void)put_member(state, text, 0, members[0].fd, members[0].object);
@@ -566,15 +574,19 @@ void polled_tell_before(struct state *state, const struct thread *thread, struct
 		wait->flags |= WAIT_SERVER;
 }
 
-static void add_watched(struct thread *thread, int32_t fd)
+static void add_watched(struct thread *thread, int32_t fd, bool for_room)
 {
+	size_t i = 0;
+
 	thread->again.poll_count = 0;
-	for (size_t i = 0; i < thread->poll_count; i++) {
-		if (thread->poll_fds[i] == fd)
-			return;
-	}
-	if (thread->poll_count < POLL_TOLD)
-		thread->poll_fds[thread->poll_count++] = fd;
+	while (i < thread->poll_count && thread->poll_fds[i] != fd)
+		i++;
+	if (i == POLL_TOLD)
+		return;
+	thread->poll_fds[i] = fd;
+	thread->poll_room = (thread->poll_room & ~(UINT64_C(1) << i)) | (uint64_t)for_room << i;
+	if (i == thread->poll_count)
+		thread->poll_count++;
 }
 
 /* The recorder looked where such a call sleeps: this one it watches. */
@@ -584,7 +596,7 @@ void polled_told(struct state *state, struct thread *thread, const struct event 
 	struct wait *wait = sleeps ? tl_wait(thread->tl, thread->wait) : NULL;
 
 	/* Also when the call began before the recording: see call_describe_dumped(). */
-	add_watched(thread, ev->fd_name.fd);
+	add_watched(thread, ev->fd_name.fd, ev->fd_name.watch == FD_WATCHED_ROOM);
 	if (wait && thread->in_call && !thread->poll_known && wait->flags & WAIT_MANY &&
 	    call_of(state, thread)->kind == CALL_POLL)
 		tell_told(state, thread, wait);

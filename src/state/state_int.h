@@ -296,6 +296,7 @@ struct thread {
 	bool poll_known;   /* who ended it told what came */
 	uint8_t poll_count;
 	int32_t poll_fds[POLL_TOLD]; /* what the recorder told that poll, select watch */
+	uint64_t poll_room; /* bit i: 'poll_fds[i]' only until there is room to write */
 	struct actor early_wake;     /* a wake-up recorded just before its switch out */
 	struct actor work;	     /* a kworker: who queued what it runs */
 	struct actor

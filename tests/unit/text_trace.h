@@ -30,7 +30,7 @@
  *	ringsubmit REQ OPCODE	ringready REQ		ringdone REQ		ringqueue REQ OPCODE	ringfile REQ FD
  *	netqueue SKB DEV	netrx SKB DEV		receive SKB DEV
  *	signal NR TID		lost SINCE COUNT [user|stepN]
- *	fdname TID FD NAME ROLE [named TGID | watched | throttled [DEV SECTOR] | held PID | asked ERRNO | runs | owner TID]
+ *	fdname TID FD NAME ROLE [named TGID | watched | room | throttled [DEV SECTOR] | held PID | asked ERRNO | runs | owner TID]
  *	lockbegin ADDRESS FLAGS	lockend ADDRESS		locktold TID ADDRESS OWNER NAME
  *	other NAME
  */
@@ -429,8 +429,8 @@ static const char *const tt_roles[] = { "unknown", "file",    "dir",	 "pipe",   
 					"epoll",   "eventfd", "timerfd", "signalfd", "inotify",
 					"pidfd",   "other",   NULL };
 
-static const char *const tt_watches[] = { "named", "watched", "lock",  "throttled", "held",
-					  "asked", "runs",    "owner", NULL };
+static const char *const tt_watches[] = { "named", "watched", "lock", "throttled", "held", "asked",
+					  "runs",  "owner",   "vtid", "room",	   NULL };
 
 static inline void tt_fd_name(struct text_trace *trace, struct event *ev, struct tt_cpu *cpu)
 {

@@ -80,6 +80,7 @@ enum raw_kind {
 #define RAW_CLOSES    8	 /* when another program is run */
 #define RAW_SEVERAL   16 /* a lock: others have it, too, besides 'pid' */
 #define RAW_INFERRED  32 /* a mutex: that is where glibc keeps the owner of one */
+#define RAW_FOR_ROOM  64 /* watched: only until there is room for what is to be written */
 
 struct raw_name {
 	__u64 mono_ns;

@@ -174,6 +174,33 @@ static void what_the_recorder_saw_watched_is_what_it_waits_for(void **unused)
 	told_free(told);
 }
 
+/* No request comes to where it waits to write, and its client is awaited. */
+static void who_waits_until_it_can_write_does_not_wait_for_work(void **unused)
+{
+	static const struct {
+		const char *told;
+		bool serves;
+	} cases[] = {
+		{ " 6 cpu0 fdname 7 8 client accepted watched\n", true },
+		{ " 6 cpu0 fdname 7 8 client accepted room\n", false },
+		{ " 6 cpu0 fdname 7 8 client accepted room\n"
+		  " 7 cpu0 fdname 7 9 \"tcp *:80\" listen watched\n",
+		  true },
+		{ " 6 cpu0 fdname 7 8 client accepted watched\n"
+		  " 7 cpu0 fdname 7 8 client accepted room\n",
+		  false },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO_FREE char *call = xasprintf("enter poll 0x1000 2\n%s", cases[i].told);
+		struct told *told = polled("fd 7 8 accepted client\nfd 7 9 listen \"tcp *:80\"\n",
+					   call, "enter getpid", "");
+
+		assert_int_equal(!!(wait_of(told, 7, 0)->flags & WAIT_SERVER), cases[i].serves);
+		told_free(told);
+	}
+}
+
 /* Its own timerfd is no limit of the call, which was seen to watch several. */
 static void a_timer_that_is_watched_is_what_came(void **unused)
 {
@@ -341,6 +368,7 @@ int main(void)
 		cmocka_unit_test(who_wakes_by_a_write_says_what_came),
 		cmocka_unit_test(a_set_within_a_set_is_looked_into),
 		cmocka_unit_test(what_the_recorder_saw_watched_is_what_it_waits_for),
+		cmocka_unit_test(who_waits_until_it_can_write_does_not_wait_for_work),
 		cmocka_unit_test(a_timer_that_is_watched_is_what_came),
 		cmocka_unit_test(how_many_it_watches_is_told_only_where_it_is_known),
 		cmocka_unit_test(exec_closes_what_is_marked),
