@@ -76,6 +76,43 @@ def the_other_end(tap):
            first["instead"] == "the recording ended", "other end: who has it", first)
 
 
+ANSWERS = """import os, select, socket, sys, time
+listens = socket.create_server(("127.0.0.1", 0))
+if os.fork() == 0:
+    client = socket.create_connection(listens.getsockname())
+    time.sleep(300)
+    os._exit(0)
+client, how = listens.accept()[0], sys.argv[1]
+listens.close()
+client.setblocking(how == "send")
+while True:
+    try:
+        client.send(bytes(1 << 20))
+    except BlockingIOError:
+        if how == "poll":
+            poll = select.poll()
+            poll.register(client, select.POLLOUT)
+            poll.poll()
+        else:
+            select.select([], [client], [])
+"""
+
+
+def a_client_takes_nothing(tap):
+    """Its server waits to write to it: that is no waiting for work."""
+    for how in ("send", "poll", "select"):
+        with kernel.running(sys.executable, "-c", ANSWERS, how) as server:
+            if not hung(server.pid):
+                kernel.absent("no server that hangs")
+            client = int(subprocess.check_output(["ps", "-o", "pid=", "--ppid", str(server.pid)]))
+            done = kernel.holdup("record", "-d", HANG_S, "-o", how + ".holdup")
+            tap.ok(done.returncode == 0, how + ": recorded", done.stderr)
+            os.kill(client, signal.SIGKILL)
+        report, done = kernel.why("--pid", server.pid, how + ".holdup")
+        root = report["verdict"][0] if report else {"kind": "", "who": {}}
+        tap.ok((root["kind"], root["who"].get("tid")) == ("timer", client), how + ": the client is awaited", root)
+
+
 SELF = """import ctypes
 mutex, libc = (ctypes.c_char * 64)(), ctypes.CDLL(None)
 libc.pthread_mutex_lock(mutex)
@@ -299,6 +336,7 @@ def main():
     with kernel.workdir() as folder:
         before_the_recording(tap, folder)
         the_other_end(tap)
+        a_client_takes_nothing(tap)
         its_own_lock(tap)
         nobody_accepts(tap)
         seen_by_the_recorder(tap, "pidfd", AWAITS, None)
