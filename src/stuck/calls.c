@@ -411,7 +411,7 @@ void call_wait(struct asleep *asleep, const char *name)
 		lease_wait(asleep);
 		return;
 	}
-	if (fuse_wait(asleep) || userfault_wait(asleep) || seccomp_wait(asleep))
+	if (fuse_wait(asleep, name) || userfault_wait(asleep) || seccomp_wait(asleep))
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
 		if (strcmp(calls[i].name, name) == 0) {

@@ -148,14 +148,14 @@ static void asleep_in_call(struct asleep *asleep)
 		wait->has_unknown = true;
 }
 
-/* Asleep without regard to signals: a parent of vfork(), else the kernel's own business. */
+/* Asleep without regard to signals: a parent of vfork(), for a server of FUSE, else the kernel's own business. */
 static void asleep_in_kernel(struct asleep *asleep)
 {
 	asleep_in_call(asleep);
 	asleep->wait->kind = STUCK_KERNEL;
 	if (asleep->wait->count && strstr(asleep->wait->in, "fork") == NULL &&
 	    strncmp(asleep->wait->in, "clone", 5) != 0 &&
-	    strcmp(asleep->task.wchan, "request_wait_answer") != 0) {
+	    asleep->wait->edges[0].how != STUCK_HOW_FUSE) {
 		asleep->wait->count = 0;
 		asleep->wait->object[0] = '\0';
 	}

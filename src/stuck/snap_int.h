@@ -137,9 +137,12 @@ void vfork_wait(struct asleep *asleep);
 void child_signal_wait(struct asleep *asleep);
 
 /* The kernel waits for a program, by the kernel's function that the task sleeps in. False = it is another one. */
-bool fuse_wait(struct asleep *asleep);
+bool fuse_wait(struct asleep *asleep, const char *call);
 bool userfault_wait(struct asleep *asleep);
 bool seccomp_wait(struct asleep *asleep);
+
+/* The FUSE file system that is mounted as number 'mount' of /proc/PID/mountinfo; 0 = it is of another kind. */
+unsigned long fuse_connection(const char *mounts, unsigned long mount);
 
 /* Work out what the task waits for, by its state and its system call. */
 void call_wait(struct asleep *asleep, const char *name);

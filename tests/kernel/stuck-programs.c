@@ -3,6 +3,7 @@
  *
  * usage: stuck-programs KIND        says "ready" on stdout once it is, or is about to be
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/fuse.h>
@@ -848,6 +849,68 @@ static void stopped_server(void)
 	(void)!stat("served/file", &st);
 }
 
+/* Answers all but the first read, at which it stops. */
+static void serve_no_data(int fuse)
+{
+	static char request[1 << 18];
+	const struct fuse_in_header *asked = (const void *)request;
+
+	while (read(fuse, request, sizeof(request)) > 0 && asked->opcode != FUSE_READ) {
+		struct {
+			struct fuse_out_header header;
+			union {
+				struct fuse_init_out init;
+				struct fuse_attr_out file;
+				struct fuse_open_out open;
+			};
+		} answer = { .header.unique = asked->unique, .header.len = sizeof(answer.header) };
+
+		if (asked->opcode == FUSE_INIT) {
+			answer.init.major = FUSE_KERNEL_VERSION;
+			answer.init.minor = FUSE_KERNEL_MINOR_VERSION;
+			answer.header.len += sizeof(answer.init);
+		} else if (asked->opcode == FUSE_GETATTR) {
+			answer.file.attr = (struct fuse_attr){
+				.ino = 1, .size = 4096, .mode = S_IFREG | 0600, .nlink = 1
+			};
+			answer.header.len += sizeof(answer.file);
+		} else if (asked->opcode == FUSE_OPEN) {
+			answer.header.len += sizeof(answer.open);
+		} else {
+			answer.header.error = -ENOSYS;
+		}
+		(void)!write(fuse, &answer, answer.header.len);
+	}
+	raise(SIGSTOP);
+}
+
+/* A page of a file of it: no request of its own is waited for. */
+static void page_of_stopped_server(void)
+{
+	int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	int paged = open("paged", O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	char options[64], byte;
+	pid_t child;
+
+	snprintf(options, sizeof(options), "fd=%d,rootmode=100600,user_id=0,group_id=0", fuse);
+	if (fuse < 0 || unshare(CLONE_NEWNS) < 0 || paged < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("none", "paged", "fuse", 0, options) < 0) {
+		puts("missing");
+		fflush(stdout);
+		pause();
+	}
+	child = fork();
+	if (child == 0) {
+		serve_no_data(fuse);
+		return;
+	}
+	close(fuse);
+	paged = open("paged", O_RDONLY | O_CLOEXEC);
+	say_ready();
+	(void)!read(paged, &byte, 1);
+}
+
 /* A call on which another process decides, and does not. */
 static void undecided_call(void)
 {
@@ -917,6 +980,7 @@ static const struct {
 	{ "three", three_children },
 	{ "behind", reader_behind_writer },
 	{ "fuse", stopped_server },
+	{ "fuse-page", page_of_stopped_server },
 	{ "seccomp", undecided_call },
 };
 

@@ -403,6 +403,7 @@ KINDS = (
     ("stopped", chain_to("stopped by a signal"), "the other end was stopped"),
     ("child", chain_to("sleeps until a time"), "a child that lives"),
     ("fuse", stopped_server, "the server of a file system was stopped"),
+    ("fuse-page", stopped_server, "the server of a file was stopped, when a page was to be read"),
     ("seccomp", chain_to("sleeps until a time"), "a call on which another process has to decide"),
     ("lost", closed, "a condition variable without an owner"),
     ("handled", unowned, "a semaphore for a signal's handler: no deadlock"),
