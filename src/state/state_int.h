@@ -296,7 +296,7 @@ struct thread {
 	bool poll_known;   /* who ended it told what came */
 	uint8_t poll_count;
 	int32_t poll_fds[POLL_TOLD]; /* what the recorder told that poll, select watch */
-	uint64_t poll_room; /* bit i: 'poll_fds[i]' only until there is room to write */
+	uint64_t poll_room;	     /* bit i: 'poll_fds[i]' only until there is room to write */
 	struct actor early_wake;     /* a wake-up recorded just before its switch out */
 	struct actor work;	     /* a kworker: who queued what it runs */
 	struct actor
@@ -675,7 +675,7 @@ void served_completed(struct state *state, struct cpu *cpu, const struct event *
 /* syscall.c */
 void call_tables_init(struct state *state);
 const struct call *call_of(const struct state *state,
-			   const struct thread *thread);		    /* the last one */
+			   const struct thread *thread); /* the last one */
 bool call_takes_work(const struct call *call); /* of a client, from a descriptor that serves */
 bool call_wakes_all(const struct state *state, const struct thread *waker); /* in a futex call */
 void call_describe_wait(struct state *state, struct thread *thread, struct wait *wait);
