@@ -401,7 +401,13 @@ static bool is_taken_out(const struct wait *wait)
 
 bool wait_gave_up(const struct wait *wait)
 {
-	return wait->flags & WAIT_LOCK && is_taken_out(wait);
+	return (wait->flags & WAIT_LOCK && is_taken_out(wait)) || wait_kernel_gave_up(wait);
+}
+
+bool wait_kernel_gave_up(const struct wait *wait)
+{
+	return wait->waker.kind == ACTOR_TIMER && !wait->waker.signal && wait->woken_ns &&
+	       (wait->flags & (WAIT_EXPECTS | WAIT_TIMED_OUT | WAIT_ASKED)) == WAIT_EXPECTS;
 }
 
 enum why_class wait_class(struct query *query, uint32_t slot, const struct wait *wait)

@@ -117,8 +117,8 @@ static bool is_of_ipc(const struct stuck_thread *thread)
 
 /*
  * What a time limit, or somebody from outside, may end, is not in vain, unless it is a slice of a wait for a lock, or
- * a semaphore. A FIFO is opened from outside, and what it is is told by this alone. What names neither who nor what tells
- * nothing.
+ * a semaphore, or for a lease that the kernel takes in the end. A FIFO is opened from outside, and what it is is told
+ * by this alone. What names neither who nor what tells nothing.
  */
 static bool is_worth_it(const struct stuck_thread *thread, uint64_t end_ns)
 {
@@ -134,7 +134,8 @@ static bool is_worth_it(const struct stuck_thread *thread, uint64_t end_ns)
 		return false;
 	if (thread->has_outside)
 		return strncmp(thread->in, "open", 4) == 0 && thread->object[0];
-	if (thread->is_timed && !thread->futex && !is_of_ipc(thread))
+	if (thread->is_timed && !thread->futex && !is_of_ipc(thread) &&
+	    strncmp(thread->in, "open", 4) != 0)
 		return false;
 	return has_owner || (thread->kind == STUCK_UNOWNED && thread->object[0]);
 }

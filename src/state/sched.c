@@ -264,6 +264,14 @@ static bool is_of_tcp(struct state *state, const struct actor *waker)
 	       (strcmp(timer, "tcp_write_timer") == 0 || strcmp(timer, "tcp_keepalive_timer") == 0);
 }
 
+/* No caller sets one to what opens a file, or is about a path: the kernel has its own, as for leases (fcntl(2)). */
+static bool may_have_limit(const struct state *state, const struct thread *thread)
+{
+	enum call_kind kind = thread->in_call ? call_of(state, thread)->kind : CALL_OTHER;
+
+	return kind != CALL_OPEN && kind != CALL_PATH;
+}
+
 /*
  * Of a process's threads the last one to end wakes who waits for that: chance says which one. Up to when another one ended the
  * process that one was awaited.
@@ -329,6 +337,7 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 	cpu->woken = thread->slot;
 	note_edge(state, thread, wait);
 	if (wait->waker.kind == ACTOR_TIMER && !is_of_tcp(state, &wait->waker) &&
+	    may_have_limit(state, thread) &&
 	    (wait->waker.slot == SLOT_NONE || wait->waker.slot == thread->slot))
 		wait->flags |= WAIT_TIMED_OUT;
 	pressure_at_wake(state, thread, wait);

@@ -747,6 +747,14 @@ static bool looks_into(const struct call *call)
 		(strstr(call->name, "stat") || strstr(call->name, "readlink")));
 }
 
+/* Who opens a file of which another one has a lease goes on when that takes too long: see fcntl(2). */
+static bool is_given_up(const struct state *state, const struct thread *thread)
+{
+	return call_of(state, thread)->kind == CALL_OPEN && thread->wait >= thread->tl->wait_base &&
+	       thread->wait >= thread->call_first_wait && thread->wait < thread->tl->wait_count &&
+	       tl_wait(thread->tl, thread->wait)->waker.kind == ACTOR_TIMER;
+}
+
 static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event *ev)
 {
 	struct thread *thread = state_current(state, cpu);
@@ -757,7 +765,8 @@ static void on_sys_exit(struct state *state, struct cpu *cpu, const struct event
 	if (!thread || thread->idle)
 		return;
 	if (thread->in_call) {
-		if (ev->syscall.ret < 0 && error_is_interrupted((uint32_t)-ev->syscall.ret))
+		if ((ev->syscall.ret < 0 && error_is_interrupted((uint32_t)-ev->syscall.ret)) ||
+		    is_given_up(state, thread))
 			expect_at_return(state, thread);
 		if (may_come_again(call_of(state, thread)))
 			again_leave(state, thread, ev->syscall.ret);

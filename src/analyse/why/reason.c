@@ -32,6 +32,7 @@ const char *why_reason_name(enum why_reason_kind kind)
 		[WHY_REASON_NOT_YET_THERE] = "thread_not_yet_there",
 		[WHY_REASON_RECORDING_ENDED] = "recording_ended",
 		[WHY_REASON_ENDED] = "thread_ended",
+		[WHY_REASON_KERNEL_GAVE_UP] = "kernel_gave_up",
 		[WHY_REASON_INTERRUPTED] = "interrupted",
 		[WHY_REASON_CIRCLE] = "circle",
 		[WHY_REASON_QUOTA] = "cpu_quota",

@@ -37,7 +37,8 @@ enum why_reason_kind {
 	/* What happened instead of what was awaited. */
 	WHY_REASON_RECORDING_ENDED,
 	WHY_REASON_ENDED, /* the thread, in the wait (name: signal, by_timer, who, inner: terminal) */
-	WHY_REASON_INTERRUPTED, /* the wait (as above) */
+	WHY_REASON_KERNEL_GAVE_UP, /* by a limit of its own */
+	WHY_REASON_INTERRUPTED,	   /* the wait (as above) */
 	WHY_REASON_CIRCLE, /* (who: it waits for that one, which waits for it; inner: until what) */
 
 	/* Why an idle CPU did not take a thread. */

@@ -95,6 +95,7 @@ const struct why_reason *query_stuck(struct query *query, uint32_t slot, const s
 				     const struct tl_interval *in)
 {
 	static const struct why_reason at_end = { .kind = WHY_REASON_RECORDING_ENDED };
+	static const struct why_reason gave_up = { .kind = WHY_REASON_KERNEL_GAVE_UP };
 	const struct tl_thread *thread = query->tl->threads[slot];
 	bool ended;
 
@@ -112,6 +113,8 @@ const struct why_reason *query_stuck(struct query *query, uint32_t slot, const s
 		return NULL;
 	if (!ended && !asks_to_end(query, wait) && !wait_gave_up(wait))
 		return NULL;
+	if (!ended && wait_kernel_gave_up(wait))
+		return why_reason_keep(query->why, &gave_up);
 	return ended_by(query, thread, wait, ended ? WHY_REASON_ENDED : WHY_REASON_INTERRUPTED);
 }
 

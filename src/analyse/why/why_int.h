@@ -118,6 +118,8 @@ bool wait_frozen(const struct wait *wait);			/* not stopped by a signal */
 bool wait_timed_out(struct query *query, const struct wait *wait); /* but was for something else */
 bool wait_ticks(struct query *query, const struct wait *wait); /* a timerfd of its own ended it */
 /* A signal took it out of a call that asks for a lock, and it is known who had that: it did not come. */
+bool wait_kernel_gave_up(
+	const struct wait *wait); /* a limit of its own: whom it expected did not come */
 bool wait_gave_up(const struct wait *wait);
 /* That the thread of a known program waits for work, or for what else, as its stack tells. STACK_POLLS is STACK_PARKED here. */
 enum stack_idle wait_idle(struct query *query, uint32_t slot, const struct wait *wait);

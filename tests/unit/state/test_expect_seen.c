@@ -146,6 +146,32 @@ static void what_was_seen_says_more_of_what_is_opened(void **unused)
 	     "stuck 7 50 openat: the recording ended [FIFO /f, until the other end is opened]");
 }
 
+/* The kernel takes a lease after some time: that is no time-out of who opens the file. */
+static void who_has_a_lease_is_awaited_until_the_kernel_takes_it(void **unused)
+{
+#define OPENS                                  \
+	"  0 cpu0 switch 0(runnable) 7\n"      \
+	"  0 cpu1 switch 0(runnable) 8\n"      \
+	"  5 cpu0 enter openat 5 /f\n"         \
+	" 10 cpu0 switch 7(blocked) 0\n"       \
+	" 60 cpu0 softirq TIMER\n"             \
+	" 60 cpu0 hrtimer process_timeout 7\n" \
+	" 60 cpu0 waking 7 cpu 0\n"            \
+	" 61 cpu0 softirqexit TIMER\n"         \
+	" 62 cpu0 switch 0(runnable) 7\n"      \
+	" 63 cpu0 leave openat 3\n"            \
+	" 70 cpu0 switch 7(blocked) 0\n"
+	static const char threads[] = "thread 7 7 1 R main\nthread 8 8 1 R leaser\n";
+	AUTO_FREE char *known =
+		xasprintf("%swaits 30 7 openat \"a lease of the file, to be given up\" 8 process "
+			  "lease\n" OPENS,
+			  threads);
+	AUTO_FREE char *unknown = xasprintf("%s" OPENS, threads);
+
+	says_inferred(known, "other_thread 8 50 running", "it has a lease of the file");
+	says(unknown, "timer 7 50 timer process_timeout [fd 3 = /f]");
+}
+
 static void of_several_that_were_seen_none_is_guessed(void **unused)
 {
 	says(SEEN("waits 30 7 futex \"futex 0x1000\" 8 process java_lock\n"
@@ -199,6 +225,7 @@ int main(void)
 		cmocka_unit_test(a_descriptor_that_has_no_name_has_that_which_was_seen),
 		cmocka_unit_test(what_was_seen_of_a_slice_is_so_of_the_next_one),
 		cmocka_unit_test(what_was_seen_says_more_of_what_is_opened),
+		cmocka_unit_test(who_has_a_lease_is_awaited_until_the_kernel_takes_it),
 		cmocka_unit_test(of_several_that_were_seen_none_is_guessed),
 		cmocka_unit_test(threads_of_its_own_that_are_idle_do_not_end_it),
 		cmocka_unit_test(who_could_end_it_is_told_once),
