@@ -112,7 +112,7 @@ os.waitpid(child, 0); name("tracer"); ready(); lock(locks[0])
 GROUP = """
 child = os.fork()
 if child == 0:
-    name("wanted"); os.setpgid(0, 0); time.sleep(1000)
+    libc.prctl(1, 9); name("wanted"); os.setpgid(0, 0); time.sleep(1000)
 time.sleep(0.2)
 if os.fork() == 0:
     name("other"); time.sleep(1000)
