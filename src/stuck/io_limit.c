@@ -135,7 +135,7 @@ static bool is_held(struct asleep *asleep, const char disk[DEVICE_BYTES], bool w
 static bool is_held_anywhere(struct asleep *asleep, char limit[LIMIT_BYTES])
 {
 	DIR *disks = opendir("/sys/block");
-	char disk[DEVICE_BYTES], other[LIMIT_BYTES];
+	char disk[DEVICE_BYTES] = "", other[LIMIT_BYTES] = "";
 	const struct dirent *entry;
 	int count = 0;
 
