@@ -73,12 +73,12 @@ struct fact_vtid {
 	uint64_t start;	  /* of the thread, field 22 of /proc/PID/stat; 0 = not known */
 };
 
+#define HOW_IO_LIMIT "io_limit" /* fact_wait.how: nobody; 'object' is a limit that holds it back */
+
 /*
  * A thread was seen to wait for what this one could end: one for each of these, and one with nobody where
  * nobody is named. Without a time limit, and nothing else could end it, as far as that is known.
  */
-#define HOW_IO_LIMIT "io_limit" /* fact_wait.how: nobody; 'object' is a limit that holds it back */
-
 struct fact_wait {
 	int32_t tid;
 	int32_t who; /* a thread, or the main thread of a process, any of which could; 0 = nobody */

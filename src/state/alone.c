@@ -8,42 +8,36 @@
  */
 #include "state/ends.h"
 
-#define FUTEX_PRIVATE	  128u
-#define FUTEX_WAIT	  0u
-#define FUTEX_WAIT_BITSET 9u
-
 bool alone_awaits(const struct state *state, const struct thread *thread, const struct wait *wait)
 {
 	uint32_t op = (uint32_t)thread->call_args[1], command = op & FUTEX_CMD_MASK;
 
-	return thread->call_nr >= 0 && word_kind(wait->in) == WORD_SYSCALL &&
-	       (word_call(wait->in) & 0xffff) == ((uint32_t)thread->call_nr & 0xffff) &&
-	       call_of(state, thread)->kind == CALL_FUTEX && op & FUTEX_PRIVATE &&
-	       (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) &&
+	return is_in_call(thread, wait) && call_of(state, thread)->kind == CALL_FUTEX &&
+	       op & FUTEX_PRIVATE &&
+	       (command == FUTEX_CMD_WAIT || command == FUTEX_CMD_WAIT_BITSET) &&
 	       !thread->call_args[FUTEX_LIMIT];
 }
 
 static bool is_asleep(const struct state *state, const struct thread *thread)
 {
-	const struct wait *wait;
+	const struct wait *wait = wait_now(thread);
 
-	if (thread->sched != SCHED_BLOCKED || thread->wait < thread->tl->wait_base ||
-	    thread->wait >= thread->tl->wait_count)
-		return false;
-	wait = tl_wait(thread->tl, thread->wait);
-	return !wait->woken_ns && !(wait->flags & (WAIT_STOPPED | WAIT_LOST)) &&
+	return wait && !wait->woken_ns && !(wait->flags & (WAIT_STOPPED | WAIT_LOST)) &&
 	       alone_awaits(state, thread, wait);
 }
 
 struct left alone_left(const struct state *state, const struct thread *thread)
 {
 	struct left left = { .slot = SLOT_NONE };
+	uint32_t unseen = thread->process->refs; /* each has one */
 
-	for (uint32_t i = 0; i < state->tl->thread_count && left.count < 2; i++) {
+	for (uint32_t i = 0; i < state->tl->thread_count && unseen && left.count < 2; i++) {
 		const struct thread *other = state->threads[i];
 
-		if (other == thread || other->process != thread->process ||
-		    other->sched == SCHED_DEAD || is_asleep(state, other))
+		if (other->process != thread->process)
+			continue;
+		unseen--;
+		if (other == thread || other->sched == SCHED_DEAD || is_asleep(state, other))
 			continue;
 		left.slot = left.count ? SLOT_NONE : i;
 		left.count++;

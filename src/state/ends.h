@@ -12,6 +12,22 @@
 
 struct end;
 
+/* The wait that it sleeps in; NULL = it does not, or that wait is not kept any more. */
+static inline struct wait *wait_now(const struct thread *thread)
+{
+	return thread->sched == SCHED_BLOCKED && thread->wait >= thread->tl->wait_base &&
+			       thread->wait < thread->tl->wait_count
+		       ? tl_wait(thread->tl, thread->wait)
+		       : NULL;
+}
+
+/* Is the wait in the call that the thread is known to be in? */
+static inline bool is_in_call(const struct thread *thread, const struct wait *wait)
+{
+	return word_kind(wait->in) == WORD_SYSCALL && thread->call_nr >= 0 &&
+	       (word_call(wait->in) & 0xffff) == ((uint32_t)thread->call_nr & 0xffff);
+}
+
 /* Who is left of a process that could end a wait: see alone.c. */
 struct left {
 	uint32_t slot;	/* where it is one; else SLOT_NONE */

@@ -29,16 +29,13 @@
 #include "base/mem.h"
 #include "event/facts.h"
 
-#define FUTEX_PRIVATE	  128u
-#define FUTEX_WAIT	  0u
-#define FUTEX_WAIT_BITSET 9u
-#define FUTEX_WAITERS	  0x80000000u
-#define FUTEX_TID_MASK	  0x3fffffffu
-#define CLONE_VFORK	  0x4000u
-#define WAIT_FOR_PID	  1u /* P_PID, P_PIDFD of waitid() */
-#define WAIT_FOR_PIDFD	  3u
-#define CHILDREN_MAX	  6u
-#define WATCHED_MAX	  64u
+#define FUTEX_WAITERS  0x80000000u
+#define FUTEX_TID_MASK 0x3fffffffu
+#define CLONE_VFORK    0x4000u
+#define WAIT_FOR_PID   1u /* P_PID, P_PIDFD of waitid() */
+#define WAIT_FOR_PIDFD 3u
+#define CHILDREN_MAX   6u
+#define WATCHED_MAX    64u
 /* So many of a thread's waits are asked who woke it. */
 #define WAITS_BACK     256u
 #define UNCONNECTED_NS 10000000u /* who listens is looked for only if it took so long */
@@ -85,13 +82,10 @@ static uint32_t group_name(struct state *state, const struct group *group, const
 /* A stop is one of the whole process, but for what a tracer does to a thread. */
 static bool is_process_stopped(const struct thread *leader)
 {
-	const struct wait *wait;
+	const struct wait *wait = wait_now(leader);
 
-	if (leader->sched != SCHED_BLOCKED || leader->wait < leader->tl->wait_base ||
-	    leader->wait >= leader->tl->wait_count)
-		return false;
-	wait = tl_wait(leader->tl, leader->wait);
-	return !wait->woken_ns && wait->flags & WAIT_STOPPED && !(wait->flags & WAIT_EXPECTS);
+	return wait && !wait->woken_ns && wait->flags & WAIT_STOPPED &&
+	       !(wait->flags & WAIT_EXPECTS);
 }
 
 uint32_t expect_thread(struct state *state, const struct thread *thread,
@@ -221,13 +215,6 @@ static int32_t child_asked_for(const struct state *state, const struct thread *t
 	return object ? pidfd_pid(state, object) : -1;
 }
 
-/* Is the wait in the call that the thread is known to be in? */
-static bool is_in_call(const struct thread *thread, const struct wait *wait)
-{
-	return word_kind(wait->in) == WORD_SYSCALL && thread->call_nr >= 0 &&
-	       (word_call(wait->in) & 0xffff) == ((uint32_t)thread->call_nr & 0xffff);
-}
-
 static void add_words(struct state *state, struct wait *wait, const char *what)
 {
 	struct names *names = &state->tl->names;
@@ -251,14 +238,12 @@ static bool waits_for_one(struct state *state, const struct process *process,
 			  const struct others *others)
 {
 	const struct thread *thread = state_living(state, process->tgid);
+	const struct wait *wait = thread ? wait_now(thread) : NULL;
 	int32_t pid;
 	bool any = false;
 
-	if (!thread || thread->process != process || process->refs != 1 ||
-	    thread->sched != SCHED_BLOCKED || thread->wait < thread->tl->wait_base ||
-	    thread->wait >= thread->tl->wait_count ||
-	    !is_in_call(thread, tl_wait(thread->tl, thread->wait)) ||
-	    call_of(state, thread)->kind != CALL_WAIT)
+	if (!wait || thread->process != process || process->refs != 1 ||
+	    !is_in_call(thread, wait) || call_of(state, thread)->kind != CALL_WAIT)
 		return false;
 	pid = child_asked_for(state, thread);
 	for (uint32_t i = 0; pid >= 0 && i < state->tl->thread_count; i++) {
@@ -315,7 +300,7 @@ static uint32_t joined(struct state *state, const struct thread *thread)
 	uint32_t command = op & FUTEX_CMD_MASK;
 	const struct thread *other;
 
-	if (op & FUTEX_PRIVATE || (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET))
+	if (op & FUTEX_PRIVATE || (command != FUTEX_CMD_WAIT && command != FUTEX_CMD_WAIT_BITSET))
 		return SLOT_NONE;
 	other = state_living(state, (int32_t)thread->call_args[2]);
 	return other && other != thread && other->process && other->process == thread->process
@@ -364,7 +349,8 @@ static struct awaited of_futex(struct state *state, const struct thread *thread)
 	uint32_t command = (uint32_t)thread->call_args[1] & FUTEX_CMD_MASK;
 	struct awaited result = { .slot = joined(state, thread) };
 
-	if (result.slot == SLOT_NONE && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET)) {
+	if (result.slot == SLOT_NONE &&
+	    (command == FUTEX_CMD_WAIT || command == FUTEX_CMD_WAIT_BITSET)) {
 		result.slot = owner_in_word(state, thread);
 		result.inferred = BY_LOCK_WORD;
 	}
@@ -791,9 +777,9 @@ static struct awaited of_call_or_seen(struct ends *ends, const struct thread *th
 
 static bool is_idle(const struct thread *thread)
 {
-	return thread->sched == SCHED_BLOCKED && thread->wait >= thread->tl->wait_base &&
-	       thread->wait < thread->tl->wait_count &&
-	       tl_wait(thread->tl, thread->wait)->flags & WAIT_SERVER;
+	const struct wait *wait = wait_now(thread);
+
+	return wait && wait->flags & WAIT_SERVER;
 }
 
 /*
@@ -984,11 +970,8 @@ void expect_at_end(struct state *state)
 
 		if (wait)
 			expect(&ends, thread, wait);
-		if (thread->sched != SCHED_BLOCKED || thread->wait >= thread->tl->wait_count ||
-		    thread->wait < thread->tl->wait_base)
-			continue;
-		wait = tl_wait(thread->tl, thread->wait);
-		if (!wait->woken_ns && !(wait->flags & WAIT_LOST))
+		wait = wait_now(thread);
+		if (wait && !wait->woken_ns && !(wait->flags & WAIT_LOST))
 			expect(&ends, thread, wait);
 	}
 	ends_fini(&ends);

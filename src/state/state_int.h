@@ -54,6 +54,9 @@ enum sched_state {
 
 #define FUTEX_LIMIT	      3u    /* the argument of futex(2) that a time limit is in */
 #define FUTEX_CMD_MASK	      0x7fu /* the command in the second argument of futex(2) */
+#define FUTEX_PRIVATE	      128u  /* beside the command: of threads of one process */
+#define FUTEX_CMD_WAIT	      0u
+#define FUTEX_CMD_WAIT_BITSET 9u
 #define FUTEX_CMD_WAKE	      1u
 #define FUTEX_CMD_WAKE_BITSET 10u
 #define FUTEX_CMD_REQUEUE     3u

@@ -264,6 +264,12 @@ static void set_idle_policy(struct thread *thread, bool is_idle, uint64_t now_ns
 	thread->tl->sched_as_ns = now_ns;
 }
 
+static void set_allowed(struct state *state, struct thread *thread, const struct event *ev)
+{
+	thread->tl->allowed = names_add(&state->tl->names, ev->fd_name.name, 256);
+	thread->tl->allowed_ns = ev->time_ns;
+}
+
 void throttle_told(struct state *state, const struct event *ev)
 {
 	const struct ev_fd_name *name = &ev->fd_name;
@@ -276,10 +282,9 @@ void throttle_told(struct state *state, const struct event *ev)
 	else if (name->fd == THROTTLE_IDLE && thread)
 		set_idle_policy(thread, name->name && strcmp(name->name, "SCHED_IDLE") == 0,
 				ev->time_ns);
-	else if (name->fd == THROTTLE_ALLOWED && thread) {
-		thread->tl->allowed = names_add(&state->tl->names, name->name, 256);
-		thread->tl->allowed_ns = ev->time_ns;
-	} else if (name->fd == THROTTLE_QUEUE)
+	else if (name->fd == THROTTLE_ALLOWED && thread)
+		set_allowed(state, thread, ev);
+	else if (name->fd == THROTTLE_QUEUE)
 		queue_told(state, name->name);
 	else if (name->fd == THROTTLE_REQUEST)
 		name_request(state, thread, ev);
