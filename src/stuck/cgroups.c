@@ -133,22 +133,16 @@ static const struct hierarchy throttles[] = {
 	{ "", "/sys/fs/cgroup/unified" },
 };
 
-/* Of "254:0 4096" lines the number of that disk. */
-static bool limit_in(const char *root, const char *path, const char *file, const char *disk,
-		     uint64_t *out)
+/* What follows "254:0 " in the line of that disk; NULL = there is none. */
+static const char *line_of(const char *text, const char *disk)
 {
-	char text[TEXT_BYTES], key[32];
-	const char *at;
+	size_t length = strlen(disk);
 
-	snprintf(key, sizeof(key), "%s ", disk);
-	if (!cgroup_read(root, path, file, text))
-		return false;
-	for (at = text; *at; at += *at == '\n') {
-		if (strncmp(at, key, strlen(key)) == 0)
-			return sscanf(at + strlen(key), "%" SCNu64, out) == 1;
-		at += strcspn(at, "\n");
+	while (*text && (strncmp(text, disk, length) != 0 || text[length] != ' ')) {
+		text += strcspn(text, "\n");
+		text += *text == '\n';
 	}
-	return false;
+	return *text ? text + length + 1 : NULL;
 }
 
 static void add_limit(char *limits, size_t bytes, const char *name, const char *lead,
@@ -160,72 +154,82 @@ static void add_limit(char *limits, size_t bytes, const char *name, const char *
 		 limit);
 }
 
-/* Version 1: only its own cgroup counts. */
-static bool limits_of_first(const char *root, const char *path, const char *disk, bool writes,
+/* Version 1: only its own cgroup counts, and not where the kernel writes later. */
+static bool limits_of_first(const char *root, const char *path, const char *disk, enum cgroup_io io,
 			    char *limits, size_t bytes)
 {
 	static const char *const files[2][2] = {
 		{ "blkio.throttle.read_bps_device", "blkio.throttle.read_iops_device" },
 		{ "blkio.throttle.write_bps_device", "blkio.throttle.write_iops_device" },
 	};
+	char text[TEXT_BYTES];
 	uint64_t limit;
 
-	for (int i = 0; i < 2; i++) {
-		if (limit_in(root, path, files[writes][i], disk, &limit))
-			add_limit(limits, bytes, files[writes][i], " ", limit);
+	for (int i = 0; i < 2 && io != CGROUP_FLUSHES; i++) {
+		const char *file = files[io == CGROUP_WRITES][i], *line;
+
+		if (!cgroup_read(root, path, file, text))
+			continue;
+		if (!disk)
+			return true;
+		line = line_of(text, disk);
+		if (line && sscanf(line, "%" SCNu64, &limit) == 1)
+			add_limit(limits, bytes, file, " ", limit);
 	}
 	return limits[0] != '\0';
 }
 
 /* "254:0 rbps=4096 wbps=max riops=max wiops=max" */
-static bool limits_of_unified(const char *root, const char *path, const char *disk, bool writes,
-			      char *limits, size_t bytes)
+static bool limits_of_unified(const char *root, const char *path, const char *disk,
+			      enum cgroup_io io, char *limits, size_t bytes)
 {
 	static const char *const names[2][2] = { { "rbps=", "riops=" }, { "wbps=", "wiops=" } };
-	char text[TEXT_BYTES], key[32];
-	const char *line = text, *end, *at;
+	char text[TEXT_BYTES];
+	const char *line;
 	uint64_t limit;
 
-	snprintf(key, sizeof(key), "%s ", disk);
 	if (!cgroup_read(root, path, "io.max", text))
 		return false;
-	while (*line && strncmp(line, key, strlen(key)) != 0) {
-		line += strcspn(line, "\n");
-		line += *line == '\n';
-	}
-	end = line + strcspn(line, "\n");
+	if (!disk)
+		return true;
+	line = line_of(text, disk);
+	if (!line)
+		return false;
+	text[line - text + strcspn(line, "\n")] = '\0';
 	for (int i = 0; i < 2; i++) {
-		at = strstr(line, names[writes][i]);
-		if (at && at < end &&
-		    sscanf(at + strlen(names[writes][i]), "%" SCNu64, &limit) == 1)
-			add_limit(limits, bytes, limits[0] ? "" : "io.max ", names[writes][i],
-				  limit);
+		const char *name = names[io != CGROUP_READS][i], *at = strstr(line, name);
+
+		if (at && sscanf(at + strlen(name), "%" SCNu64, &limit) == 1)
+			add_limit(limits, bytes, limits[0] ? "" : "io.max ", name, limit);
 	}
 	return limits[0] != '\0';
 }
 
-bool cgroup_io_limit(struct look *look, struct process *process, const char *disk, bool writes,
-		     char *text, size_t bytes)
+bool cgroup_io_limit(struct look *look, struct process *process, const char *disk,
+		     enum cgroup_io io, char *text, size_t bytes)
 {
 	char own[TEXT_BYTES], path[PATH_BYTES], limits[160] = "";
+	bool is_found = false;
 
 	if (look_file(look, process, "cgroup", own, sizeof(own)) <= 0)
 		return false;
-	for (size_t i = 0; i < ARRAY_LEN(throttles) && !limits[0]; i++) {
+	for (size_t i = 0; i < ARRAY_LEN(throttles) && !is_found; i++) {
 		const char *root = throttles[i].root;
 
 		if (!cgroup_path(own, throttles[i].controller, path))
 			continue;
 		if (*throttles[i].controller) {
-			(void)limits_of_first(root, path, disk, writes, limits, sizeof(limits));
+			is_found = limits_of_first(root, path, disk, io, limits, sizeof(limits));
 			continue;
 		}
 		for (int level = 0; level < LEVELS_MAX && path[0] == '/' && path[1]; level++) {
-			if (limits_of_unified(root, path, disk, writes, limits, sizeof(limits)))
+			is_found = limits_of_unified(root, path, disk, io, limits, sizeof(limits));
+			if (is_found)
 				break;
 			*strrchr(path, '/') = '\0';
 		}
 	}
-	return limits[0] && (size_t)snprintf(text, bytes, "I/O limit of cgroup %.100s (%s)", path,
-					     limits) < bytes;
+	return is_found &&
+	       (!disk || (size_t)snprintf(text, bytes, "I/O limit of cgroup %.100s (%s)", path,
+					  limits) < bytes);
 }

@@ -19,11 +19,18 @@ bool cgroup_is_frozen(struct look *look, struct process *process);
  */
 bool cgroup_quota(struct look *look, struct process *process, char *text, size_t bytes);
 
+enum cgroup_io {
+	CGROUP_READS,
+	CGROUP_WRITES,
+	CGROUP_FLUSHES, /* it waits for what the kernel writes that was written before: fsync() */
+};
+
 /*
  * The limit of its cgroup, or of the nearest above that counts, on reading from, or writing to, the disk "254:0":
  * "I/O limit of cgroup /a (io.max rbps=4096)". False = there is none, or it is not known.
+ * 'disk' NULL: is there any, of whatever disk? Then there is no text.
  */
-bool cgroup_io_limit(struct look *look, struct process *process, const char *disk, bool writes,
-		     char *text, size_t bytes);
+bool cgroup_io_limit(struct look *look, struct process *process, const char *disk,
+		     enum cgroup_io io, char *text, size_t bytes);
 
 #endif

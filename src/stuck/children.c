@@ -136,7 +136,7 @@ static int32_t group_of(struct asleep *asleep, int32_t pid, int depth)
 		return 0;
 	at = strstr(text, "\nNSpgid:");
 	at = at ? at + 8 : NULL;
-	for (int i = 0; at && *at == '\t' && (depth < 0 || i <= depth); i++)
+	for (int i = 0; at && *at == '\t' && i <= depth; i++)
 		group = (int32_t)strtol(at, &at, 10);
 	return group;
 }

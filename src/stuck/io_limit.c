@@ -33,21 +33,31 @@ static bool sleeps_for_io(const char *wchan)
 	return false;
 }
 
-/* Does that call read from the descriptor that is its first argument, or write to it? */
-static bool moves_data(const char *call, bool *out_writes)
+static bool is_among(const char *call, const char *const *calls, size_t count)
 {
-	static const char *const reads[] = { "read", "pread64", "readv", "preadv", "preadv2" };
-	static const char *const writes[] = { "write",	  "pwrite64", "writev",	  "pwritev",
-					      "pwritev2", "fsync",    "fdatasync" };
-
-	*out_writes = false;
-	for (size_t i = 0; i < ARRAY_LEN(reads); i++) {
-		if (strcmp(call, reads[i]) == 0)
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(call, calls[i]) == 0)
 			return true;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(writes) && !*out_writes; i++)
-		*out_writes = strcmp(call, writes[i]) == 0;
-	return *out_writes;
+	return false;
+}
+
+/* Does that call read from the descriptor that is its first argument, or write to it, now or what was written before? */
+static bool moves_data(const char *call, enum cgroup_io *out_io)
+{
+	static const char *const reads[] = { "read", "pread64", "readv", "preadv", "preadv2" };
+	static const char *const writes[] = { "write", "pwrite64", "writev", "pwritev",
+					      "pwritev2" };
+	static const char *const flushes[] = { "fsync", "fdatasync" };
+
+	*out_io = CGROUP_READS;
+	if (is_among(call, reads, ARRAY_LEN(reads)))
+		return true;
+	*out_io = CGROUP_WRITES;
+	if (is_among(call, writes, ARRAY_LEN(writes)))
+		return true;
+	*out_io = CGROUP_FLUSHES;
+	return is_among(call, flushes, ARRAY_LEN(flushes));
 }
 
 /* The first line of a file of sysfs. */
@@ -114,27 +124,30 @@ static bool disk_of(const char device[DEVICE_BYTES], char disk[DEVICE_BYTES])
 }
 
 /* No request of that kind is with it. */
-static bool is_idle(const char disk[DEVICE_BYTES], bool writes)
+static bool is_idle(const char disk[DEVICE_BYTES], enum cgroup_io io)
 {
 	unsigned long reading, writing;
 	char text[64];
 
 	return read_line(text, sizeof(text), "/sys/dev/block/%s/inflight", disk) &&
-	       sscanf(text, "%lu %lu", &reading, &writing) == 2 && !(writes ? writing : reading);
+	       sscanf(text, "%lu %lu", &reading, &writing) == 2 &&
+	       !(io == CGROUP_READS ? reading : writing);
 }
 
 /* Does a limit for the disk hold it back? */
-static bool is_held(struct asleep *asleep, const char disk[DEVICE_BYTES], bool writes,
+static bool is_held(struct asleep *asleep, const char disk[DEVICE_BYTES], enum cgroup_io io,
 		    char limit[LIMIT_BYTES])
 {
-	return is_idle(disk, writes) && cgroup_io_limit(&asleep->snap->look, asleep->process, disk,
-							writes, limit, LIMIT_BYTES);
+	return is_idle(disk, io) &&
+	       cgroup_io_limit(&asleep->snap->look, asleep->process, disk, io, limit, LIMIT_BYTES);
 }
 
 /* It looks for a name, starts a program, or touches a page: of which file is not known. The only disk with a limit. */
 static bool is_held_anywhere(struct asleep *asleep, char limit[LIMIT_BYTES])
 {
-	DIR *disks = opendir("/sys/block");
+	bool is_limited =
+		cgroup_io_limit(&asleep->snap->look, asleep->process, NULL, CGROUP_READS, NULL, 0);
+	DIR *disks = is_limited ? opendir("/sys/block") : NULL;
 	char disk[DEVICE_BYTES] = "", other[LIMIT_BYTES] = "";
 	const struct dirent *entry;
 	int count = 0;
@@ -142,7 +155,7 @@ static bool is_held_anywhere(struct asleep *asleep, char limit[LIMIT_BYTES])
 	while (disks && count < 2 && (entry = readdir(disks))) {
 		if (entry->d_name[0] != '.' && strlen(entry->d_name) < NAME_BYTES &&
 		    read_line(disk, sizeof(disk), "/sys/block/%s/dev", entry->d_name))
-			count += is_held(asleep, disk, false, count ? other : limit);
+			count += is_held(asleep, disk, CGROUP_READS, count ? other : limit);
 	}
 	if (disks)
 		(void)closedir(disks);
@@ -152,12 +165,12 @@ static bool is_held_anywhere(struct asleep *asleep, char limit[LIMIT_BYTES])
 static bool is_held_at_all(struct asleep *asleep, char limit[LIMIT_BYTES])
 {
 	char device[DEVICE_BYTES], disk[DEVICE_BYTES];
-	bool writes;
+	enum cgroup_io io;
 
-	if (!moves_data(asleep->wait->in, &writes))
+	if (!moves_data(asleep->wait->in, &io))
 		return is_held_anywhere(asleep, limit);
 	return device_of(asleep, (int32_t)asleep->task.args[0], device) && disk_of(device, disk) &&
-	       is_held(asleep, disk, writes, limit);
+	       is_held(asleep, disk, io, limit);
 }
 
 void io_limit_add(struct asleep *asleep)
