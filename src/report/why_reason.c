@@ -3,7 +3,7 @@
  *
  * In the templates stand, after a '%': C call, O object, N name, W who; B what somebody did ("called
  * close()", "ended"); D the same without a call; I the inner reason; K " of " before the object, where it
- * has one; F how the call failed; Q quota and period; M, P and Z what is known of sleeps; S what was seen of a wait; T what it means
+ * has one; F how the call failed; w who woke it at last, where that is told; Q quota and period; M, P and Z what is known of sleeps; S what was seen of a wait; T what it means
  * that a timer of TCP went off; # a number.
  */
 #include "report/why_reason.h"
@@ -63,6 +63,8 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_NOT_AT_DISK] = "it was asleep for I/O, and no such request was with the disk",
 	[WHY_REASON_POLLED_LIMIT] =
 		"a request that the limit had held back ended right before %W, which polls for io_uring, was done",
+	[WHY_REASON_WAITED_AGAIN] =
+		"who was woken waited for the same again at once, so that it may have been for nothing%w",
 	[WHY_REASON_ONLY_ONE_LEFT] = "no other thread of the process could end that",
 	[WHY_REASON_CHILD_SIGNAL] = "shells, and timeout, suspend themselves until a child ends",
 	[WHY_REASON_ALL_LEAD] = "all who could end the wait wait for the same one, or for work",
@@ -203,6 +205,12 @@ static void reason_put_part(FILE *out, const struct why_reason *reason, char par
 		break;
 	case 'W':
 		reason_put_who(out, reason);
+		break;
+	case 'w':
+		if (reason->who.tid) {
+			fputs("; it went on when woken by ", out);
+			reason_put_who(out, reason);
+		}
 		break;
 	case 'B':
 		reason_put_by(out, reason_text(reason->by));

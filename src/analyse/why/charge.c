@@ -569,6 +569,9 @@ static bool charge_slice(struct charger *charger, const struct place *place, uin
 	below = place_below(charger, place, slot, &last.wait, &led);
 	if (!below.inferred)
 		below.inferred = why_reason_id(last.inferred);
+	if (!below.inferred)
+		below.inferred = why_reason_id(
+			query_for_nothing(charger->query, last.slot, last.word, &last.wait));
 	charger->nodes[below.node].slices += !query_broken_off(charger->query, wait);
 	if (place->depth == 0 && !query_broken_off(charger->query, wait)) {
 		why->slice_count++;
@@ -774,6 +777,8 @@ static void charge_wait(struct charger *charger, const struct place *place, uint
 	    charge_answer(charger, place, slot, wait, in))
 		return;
 	below = place_below(charger, place, slot, wait, &led);
+	if (!below.inferred)
+		below.inferred = why_reason_id(query_for_nothing(query, slot, in->word, wait));
 	charge_ended(charger, &below, slot, wait, in);
 }
 

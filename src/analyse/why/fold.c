@@ -218,9 +218,20 @@ static void add_polls(struct why_polls *sum, const struct why_polls *polls)
 	sum->sleeps += polls->sleeps;
 }
 
-static void add_root(struct why_row *row, const struct item *item)
+/* What holds of two rows: who woke it at last may not be the same. */
+static const struct why_reason *inferred_of_both(const struct why_reason *a,
+						 const struct why_reason *b)
 {
 	static const struct why_reason several = { .kind = WHY_REASON_SEVERAL };
+	static const struct why_reason again = { .kind = WHY_REASON_WAITED_AGAIN };
+
+	if (!a || why_reason_compare(a, b) == 0)
+		return a;
+	return a->kind == WHY_REASON_WAITED_AGAIN && b->kind == a->kind ? &again : &several;
+}
+
+static void add_root(struct why_row *row, const struct item *item)
+{
 	const struct why_root *root = item->root;
 	struct why_root *sum = &row->sum;
 
@@ -232,8 +243,7 @@ static void add_root(struct why_row *row, const struct item *item)
 		sum->kept_off.tid = 0;
 	if (sum->client.tid != root->client.tid)
 		sum->client.tid = 0;
-	if (sum->inferred && why_reason_compare(sum->inferred, root->inferred) != 0)
-		sum->inferred = &several;
+	sum->inferred = inferred_of_both(sum->inferred, root->inferred);
 	if (!sum->told) {
 		sum->told = root->told;
 		sum->told_ns = root->told_ns;

@@ -64,6 +64,7 @@ const char *why_reason_name(enum why_reason_kind kind)
 		[WHY_REASON_ENDED_BELOW] = "request_below_ended",
 		[WHY_REASON_NOT_AT_DISK] = "not_at_disk",
 		[WHY_REASON_POLLED_LIMIT] = "limited_request_ended",
+		[WHY_REASON_WAITED_AGAIN] = "waited_again",
 		[WHY_REASON_ONLY_ONE_LEFT] = BY_ONLY_ONE_LEFT,
 		[WHY_REASON_CHILD_SIGNAL] = BY_CHILD_SIGNAL,
 		[WHY_REASON_ALL_LEAD] = "all_lead_to_one",

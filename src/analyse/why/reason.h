@@ -79,6 +79,7 @@ enum why_reason_kind {
 	WHY_REASON_ENDED_BELOW, /* the request ended right behind one below it that a limit had held back */
 	WHY_REASON_NOT_AT_DISK, /* it slept for I/O, and no such request was with the disk */
 	WHY_REASON_POLLED_LIMIT, /* (who) such a request ended right before that one, which polls, was done */
+	WHY_REASON_WAITED_AGAIN,  /* (who: woke it at last) at once, for the same, when woken */
 	WHY_REASON_ONLY_ONE_LEFT, /* of its process's threads: no other could end it */
 	WHY_REASON_CHILD_SIGNAL,  /* whose end sends the signal that is awaited */
 	WHY_REASON_ALL_LEAD, /* any of several could end it: who those wait for, this one among them */

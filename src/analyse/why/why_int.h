@@ -56,13 +56,14 @@ struct query {
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint32_t slot;
-	uint32_t *fact_of;	   /* owned; see fact_of.h; NULL = nobody asked yet */
-	struct slice_runs *slices; /* owned; of why_slices.c; NULL = nobody asked yet */
-	struct shared_sets *sets;  /* owned; of why_pollers.c; NULL = nobody asked yet */
-	struct idle_objects *idle; /* owned; of wait_idle.c; NULL = nobody asked yet */
-	struct asks_runs *asks;	   /* owned; of why_asks.c; NULL = nobody asked yet */
-	bool in_group;		   /* of group.c: a group is being followed */
-	uint64_t stop_looks;	   /* of stuck.c, at threads for the signal of another one */
+	uint32_t *fact_of;	      /* owned; see fact_of.h; NULL = nobody asked yet */
+	struct slice_runs *slices;    /* owned; of why_slices.c; NULL = nobody asked yet */
+	struct nothing_runs *nothing; /* owned; of for_nothing.c; NULL = nobody asked yet */
+	struct shared_sets *sets;     /* owned; of why_pollers.c; NULL = nobody asked yet */
+	struct idle_objects *idle;    /* owned; of wait_idle.c; NULL = nobody asked yet */
+	struct asks_runs *asks;	      /* owned; of why_asks.c; NULL = nobody asked yet */
+	bool in_group;		      /* of group.c: a group is being followed */
+	uint64_t stop_looks;	      /* of stuck.c, at threads for the signal of another one */
 };
 
 static inline bool query_is_one_process(const struct query *query, uint32_t one, uint32_t other)
@@ -279,6 +280,14 @@ bool query_gone_on(struct query *query, uint32_t slot, uint32_t word, const stru
 /* A lock taken or a page brought in is no act of the thread's: it waited for that on the way to something else. */
 bool query_is_on_the_way(struct query *query, const struct wait *wait);
 void slice_runs_free(struct slice_runs *runs); /* NULL is fine */
+
+/*
+ * for_nothing.c: did the thread that was woken wait for the same again at once? Then from what it is inferred that it
+ * waited for who woke it; NULL = that is known.
+ */
+const struct why_reason *query_for_nothing(struct query *query, uint32_t slot, uint32_t word,
+					   const struct wait *wait);
+void nothing_runs_free(struct nothing_runs *runs); /* NULL is fine */
 
 /* same.c: did it wait at a futex of which the address is known? */
 bool query_futex(const struct query *query, const struct wait *wait, uint64_t *out_address);
