@@ -225,9 +225,10 @@ const char *describe_actor(struct query *query, const struct actor *actor)
 
 	if (is_told_by_signal(actor)) {
 		const char *abbrev = sigabbrev_np(actor->signal);
-
 		const char *by = actor->kind == ACTOR_TIMER ? " by a timer" : "";
 
+		if (actor->signal == SIGNAL_FREEZER)
+			return "the freezer of its cgroup";
 		return why_keep(query->why, abbrev ? xasprintf("SIG%s%s", abbrev, by)
 						   : xasprintf("signal %u%s", actor->signal, by));
 	}

@@ -199,6 +199,8 @@ enum throttle {
 		-9,	     /* the thread is of SCHED_DEADLINE; the name: what may hold it back */
 	THROTTLE_IDLE = -10, /* the thread set its policy; the name: SCHED_IDLE, or another one */
 	THROTTLE_ALLOWED = -11, /* the CPUs that the thread may use; the name: "CPU 0", "" = all */
+	THROTTLE_FREEZES = -12, /* the thread freezes a cgroup, from now on; the name: its path */
+	THROTTLE_THAWS = -13,	/* and thaws it */
 };
 
 /* By which a request is known while it lives. */

@@ -130,6 +130,8 @@ static const char *signal_text(struct hr_trace *trace, const struct hr_actor *ac
 	const char *abbrev = sigabbrev_np((int)actor->signal);
 	const char *by = actor->kind == HR_ACTOR_TIMER ? " by a timer" : "";
 
+	if (actor->signal == SIGNAL_FREEZER)
+		return "the freezer of its cgroup";
 	return read_keep(trace, abbrev ? xasprintf("SIG%s%s", abbrev, by)
 				       : xasprintf("signal %u%s", actor->signal, by));
 }

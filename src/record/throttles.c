@@ -317,6 +317,11 @@ static void make_record(const struct raw_throttle *raw, struct wire_name *wire,
 		wire->fd = THROTTLE_ALLOWED;
 		allowed_cpus((int32_t)raw->tid, name, WIRE_NAME_MAX);
 		break;
+	case RAW_THROTTLE_FREEZES:
+	case RAW_THROTTLE_THAWS:
+		wire->fd = raw->kind == RAW_THROTTLE_THAWS ? THROTTLE_THAWS : THROTTLE_FREEZES;
+		snprintf(name, WIRE_NAME_MAX, "%s", path);
+		break;
 	case RAW_THROTTLE_END:
 		wire->fd = THROTTLE_ENDS;
 		break;
@@ -372,11 +377,11 @@ static int take_record(void *context, void *data, size_t bytes)
 }
 
 /* The programs, most wanted first. */
-static const char *const programs[] = { "on_switch",	 "on_insert",  "on_issue",
-					"on_dequeue",	 "on_reclaim", "on_dirty",
-					"on_getrq",	 "on_signal",  "on_exit",
-					"on_victim",	 "on_setattr", "on_setscheduler",
-					"on_setaffinity" };
+static const char *const programs[] = { "on_switch",	  "on_insert",	"on_issue",
+					"on_dequeue",	  "on_reclaim", "on_dirty",
+					"on_getrq",	  "on_signal",	"on_exit",
+					"on_victim",	  "on_setattr", "on_setscheduler",
+					"on_setaffinity", "on_freeze",	"on_unfreeze" };
 
 static bool is_wanted(const char *name, size_t count)
 {

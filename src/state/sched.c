@@ -47,6 +47,7 @@ static void begin_wait(struct state *state, struct thread *thread, const struct 
 		thread->fault_ns = 0;
 	call_describe_wait(state, thread, wait);
 	wait = tl_wait(thread->tl, thread->wait); /* to describe it may move it */
+	frozen_at_sleep(thread, wait);
 	pressure_at_sleep(state, thread, wait);
 	/* Where the next one will be: another thread packed what was there before. */
 	__builtin_prefetch((const char *)(wait + 1), 1);
@@ -300,7 +301,7 @@ static void end_wait(struct state *state, struct thread *thread, struct cpu *cpu
 	if (wait->waker.kind == ACTOR_THREAD && current) {
 		if (current->exiting)
 			woken_by_end(current, thread, wait);
-		call_tell_thaw(state, current, wait);
+		frozen_at_wake(state, current, thread, wait);
 		supervised_at_wake(state, current, thread, wait);
 		if (current->work.time_ns)
 			wait->origin = current->work;

@@ -273,6 +273,12 @@ struct thread {
 
 	uint64_t stopped_ns; /* the dump saw it stopped then; UINT64_MAX = it did not */
 	bool frozen;	     /* by the freezer of its cgroup */
+	uint64_t freezes_ns; /* it froze a cgroup last, or thawed one; 0 = it did not */
+	uint32_t freezes;    /* name id: which */
+	bool thaws;
+	uint32_t freezing; /* name id: what it was woken for, maybe, to be frozen by; 0 = nothing */
+	uint32_t unfrozen_in, unfrozen_object; /* of that wait, as it was */
+	int32_t unfrozen_fd;
 
 	uint64_t fault_ns; /* a page fault that nothing proved over yet; 0 = none */
 	uint64_t lock;	   /* kernel lock it contends for; 0 = none */
@@ -682,7 +688,6 @@ const struct call *call_of(const struct state *state,
 bool call_takes_work(const struct call *call); /* of a client, from a descriptor that serves */
 bool call_wakes_all(const struct state *state, const struct thread *waker); /* in a futex call */
 void call_describe_wait(struct state *state, struct thread *thread, struct wait *wait);
-void call_tell_thaw(const struct state *state, const struct thread *waker, struct wait *wait);
 void call_end_fault(struct state *state, struct thread *thread); /* it goes on behind the end */
 void call_forget_told(const struct state *state,
 		      struct thread *thread); /* it has slept, and runs */
@@ -690,6 +695,14 @@ void call_forget_told(const struct state *state,
 void call_name_waits(struct thread *thread, uint32_t word);
 void call_describe_dumped(struct state *state, struct thread *thread, uint64_t since_ns,
 			  uint64_t until_ns); /* the wait it was proven to be in all the time */
+
+/* frozen.c */
+void frozen_dumped(struct state *state, const struct thread *thread, struct wait *wait);
+void frozen_told(struct state *state, struct thread *thread,
+		 const struct event *ev); /* THROTTLE_FREEZES, THROTTLE_THAWS */
+void frozen_at_wake(const struct state *state, const struct thread *waker, struct thread *thread,
+		    struct wait *wait);
+void frozen_at_sleep(struct thread *thread, struct wait *wait);
 
 /* klock.c */
 void klock_begin(struct thread *thread, const struct event *ev);

@@ -461,19 +461,6 @@ static uint32_t call_word(int64_t nr, bool compat)
 	return word_make(WORD_SYSCALL, ((uint32_t)nr & 0xffff) | (compat ? WORD_COMPAT : 0));
 }
 
-static uint32_t frozen_with(struct state *state, const struct thread *thread)
-{
-	const struct facts *facts = state->facts;
-
-	for (size_t i = 0; i < facts->thread_count; i++) {
-		const struct fact_thread *fact = &facts->threads[i];
-
-		if (fact->tid == thread->tl->tid && fact->frozen && fact->frozen[0])
-			return name_printf(state, "with its cgroup %s", fact->frozen);
-	}
-	return name_printf(state, "with its cgroup");
-}
-
 /* It slept when the dump passed, and all around that: in the call that the dump saw. */
 void call_describe_dumped(struct state *state, struct thread *thread, uint64_t since_ns,
 			  uint64_t until_ns)
@@ -487,8 +474,7 @@ void call_describe_dumped(struct state *state, struct thread *thread, uint64_t s
 		wait = tl_wait(thread->tl, thread->wait);
 		wait->in = word_make(WORD_USER, 0);
 		wait->flags |= WAIT_STOPPED;
-		if (thread->frozen && !wait->object)
-			wait->object = frozen_with(state, thread);
+		frozen_dumped(state, thread, wait);
 		return;
 	}
 	if (!dumped || since_ns > dumped->call_ns || until_ns <= dumped->call_ns)
@@ -505,34 +491,6 @@ void call_describe_dumped(struct state *state, struct thread *thread, uint64_t s
 	wait->in = call_word(dumped->call, false);
 	describe_call(state, thread, wait);
 	klock_describe(state, thread, wait);
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), tail = strlen(end);
-
-	return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
-/* Woken on the way out of the kernel by who writes to the file that thaws a cgroup, it was frozen. */
-void call_tell_thaw(const struct state *state, const struct thread *waker, struct wait *wait)
-{
-	enum word_kind in = word_kind(wait->in);
-	const struct object *object;
-	const char *name;
-
-	if ((in != WORD_USER && in != WORD_TRAP && in != WORD_SYSCALL) || !waker->in_call ||
-	    call_of(state, waker)->kind != CALL_FD ||
-	    strcmp(call_of(state, waker)->name, "write") != 0)
-		return;
-	object = fds_find(state, waker, (int32_t)waker->call_args[0]);
-	name = object ? names_text(&state->tl->names, object->name) : "";
-	if (!ends_with(name, "/cgroup.freeze") && !ends_with(name, "/freezer.state"))
-		return;
-	wait->in = word_make(WORD_USER, 0);
-	wait->flags |= WAIT_STOPPED;
-	wait->object = object->name;
-	wait->fd = -1;
 }
 
 /* -------------------------------------------------------------------- events */

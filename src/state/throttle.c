@@ -284,6 +284,8 @@ void throttle_told(struct state *state, const struct event *ev)
 				ev->time_ns);
 	else if (name->fd == THROTTLE_ALLOWED && thread)
 		set_allowed(state, thread, ev);
+	else if ((name->fd == THROTTLE_FREEZES || name->fd == THROTTLE_THAWS) && thread)
+		frozen_told(state, thread, ev);
 	else if (name->fd == THROTTLE_QUEUE)
 		queue_told(state, name->name);
 	else if (name->fd == THROTTLE_REQUEST)

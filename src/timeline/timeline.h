@@ -218,6 +218,8 @@ static inline bool error_is_interrupted(uint32_t error)
 }
 
 /* Signals that ask a process to end, as a user or its parent does who has waited long enough. */
+#define SIGNAL_FREEZER 128u /* in the place of a signal's number: the cgroup was frozen */
+
 static inline bool signal_asks_to_end(uint8_t signal)
 {
 	return signal == SIGINT || signal == SIGTERM || signal == SIGQUIT || signal == SIGHUP ||

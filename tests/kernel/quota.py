@@ -266,6 +266,55 @@ def check_frozen(tap, program, waits_in, top, file, freeze, thaw):
            "%s: %s with which cgroup" % (file, program[0]), named)
 
 
+# Reads from a pipe for 600 ms, frozen in the middle of that for 300 ms; says for how long. Somebody else writes.
+FREEZES = """
+import os, sys, time
+folder, file, freeze, thaw = sys.argv[1:]
+def name(text):
+    with open("/proc/self/comm", "w") as out: out.write(text)
+def write(file, text):
+    with open(folder + "/" + file, "w") as out: out.write(text)
+ends = os.pipe()
+if not (reader := os.fork()):
+    write("cgroup.procs", str(os.getpid()))
+    name("frozen")
+    os.close(ends[1])
+    os.read(ends[0], 1)
+    os._exit(0)
+if not os.fork():
+    name("writer")
+    time.sleep(0.6)
+    os.write(ends[1], b"x")
+    os._exit(0)
+name("freezer")
+time.sleep(0.2)
+write(file, freeze)
+start = time.monotonic()
+time.sleep(0.3)
+write(file, thaw)
+print(time.monotonic() - start)
+os.waitpid(reader, 0)
+"""
+
+
+def check_freezes(tap, events, top, file, freeze, thaw):
+    folder, trace = "%s/holdup-test-%d" % (top, os.getpid()), "freezes-%s.holdup" % events
+    os.mkdir(folder)
+    try:
+        done = kernel.holdup("record", "-e", events, "-o", trace, "--", sys.executable, "-c", FREEZES, folder, file,
+                             freeze, thaw)
+    finally:
+        os.rmdir(folder)
+    frozen = float(done.stdout.split()[0]) if done.stdout.split() else 0
+    report, done = kernel.why(trace, "--comm", "frozen")
+    told = [(root["kind"], (root["who"] or {}).get("comm"), root["ns"] / 1e9) for root in report["verdict"]]
+    kept = sum(seconds for kind, comm, seconds in told if kind == "stopped")
+    tap.ok(frozen / 2 < kept < frozen + 0.1, "%s, %s: frozen while it was" % (file, events), (frozen, told))
+    tap.ok(sum(seconds for kind, comm, seconds in told if comm == "freezer") < 0.1,
+           "%s, %s: who froze it did not keep what it waited for" % (file, events), told)
+    os.system("rm -rf " + trace)
+
+
 def check_limits(tap):
     cgroup = Cgroup("cpu")
     if not cgroup.folder:
@@ -295,6 +344,9 @@ def main():
         for freezer in freezers():
             check_frozen(tap, ["cat"], "pipe", *freezer)
             check_frozen(tap, ["sleep", "60"], "nanosleep", *freezer)
+            check_freezes(tap, "full", *freezer)
+            if freezer[1] == "cgroup.freeze":
+                check_freezes(tap, "lean", *freezer)
         check_limits(tap)
     return tap.end()
 

@@ -48,6 +48,8 @@ static char *signal_name(const struct actor *waker)
 {
 	const char *name = sigabbrev_np(waker->signal);
 
+	if (waker->signal == SIGNAL_FREEZER)
+		return xstrdup("the freezer");
 	return name ? xasprintf("SIG%s", name) : xasprintf("signal %u", waker->signal);
 }
 

@@ -24,6 +24,8 @@ enum raw_throttle_kind {
 	RAW_THROTTLE_REAL_TIME, /* a thread left its CPU, for its real-time CPU time is used up; see enum raw_real_time */
 	RAW_THROTTLE_IDLE, /* the thread is of SCHED_IDLE from now on; limit: 1 = of another policy */
 	RAW_THROTTLE_ALLOWED, /* which CPUs the thread may use is another set now */
+	RAW_THROTTLE_FREEZES, /* the thread freezes a cgroup of version 2 */
+	RAW_THROTTLE_THAWS,   /* and thaws it */
 	RAW_THROTTLE_SET, /* the thread is a real-time one from now on; limit: runtime, period, of SCHED_DEADLINE */
 };
 

@@ -105,6 +105,56 @@ static void frozen_until_it_is_thawed(void **unused)
 	     "sh[8] thawed it");
 }
 
+#define ASLEEP_IN_READ(files)                                        \
+	"thread 6 6 1 R cat\nfd 6 1 pipe pipe:[5]\n"                 \
+	"thread 7 7 1 R sh\nfd 7 3 pipe pipe:[5]\n"                  \
+	"thread 8 8 1 R sh\n" files " 0 cpu0 switch 0(runnable) 7\n" \
+	" 0 cpu1 switch 0(runnable) 8\n"                             \
+	" 0 cpu2 switch 0(runnable) 6\n"                             \
+	"10 cpu0 enter read 3 0 1\n"                                 \
+	"10 cpu0 switch 7(blocked) 0\n"
+
+/* It wakes up to be frozen, and reads on behind that. */
+#define FROZEN_AND_READS                                               \
+	"30 cpu1 waking 7 cpu 0\n"                                     \
+	"30 cpu0 switch 0(runnable) 7\n"                               \
+	"30 cpu0 leave read -512\n"                                    \
+	"31 cpu0 switch 7(blocked) 0\n"                                \
+	"32 cpu1 leave write 1\n"                                      \
+	"60 cpu1 enter write 1 0 1\n" THAWN "61 cpu1 waking 7 cpu 0\n" \
+	"61 cpu0 switch 0(runnable) 7\n"                               \
+	"61 cpu0 enter read 3 0 1\n"                                   \
+	"61 cpu0 switch 7(blocked) 0\n"                                \
+	"70 cpu1 leave write 1\n"                                      \
+	"80 cpu2 enter write 1 0 1\n"                                  \
+	"80 cpu2 waking 7 cpu 0\n"                                     \
+	"80 cpu0 switch 0(runnable) 7\n"                               \
+	"80 cpu0 leave read 1\n"                                       \
+	"90 cpu0 switch 7(runnable) 8\n"
+
+/* What it waited for before it was frozen, and after that, is no part of it. */
+static void a_freeze_breaks_off_what_it_waits_for(void **unused)
+{
+#define THAWN ""
+	says(ASLEEP_IN_READ(
+		     "fd 8 1 file /c/cgroup.freeze\n") "29 cpu1 enter write 1 0 1\n" FROZEN_AND_READS,
+	     "other_thread 6 39 running; stopped 7 30 frozen: sh[8] thawed it [/c/cgroup.freeze]; "
+	     "working 7 21 own code 52 %, running 48 %",
+	     "sh[8] thawed it");
+#undef THAWN
+}
+
+/* The recorder tells it where the file is not known. */
+static void who_freezes_a_cgroup_is_told(void **unused)
+{
+#define THAWN "60 cpu1 fdname 8 -13 /c unknown throttled\n"
+	says(ASLEEP_IN_READ("") "29 cpu1 fdname 8 -12 /c unknown throttled\n" FROZEN_AND_READS,
+	     "other_thread 6 39 running; stopped 7 30 frozen: sh[8] thawed it [with its cgroup /c]; "
+	     "working 7 21 own code 52 %, running 48 %",
+	     "sh[8] thawed it");
+#undef THAWN
+}
+
 /* Somebody who writes to another file ended a wait, and froze nobody. */
 static void other_files_thaw_nobody(void **unused)
 {
@@ -133,6 +183,8 @@ int main(void)
 		cmocka_unit_test(stopped_before_the_recording_began),
 		cmocka_unit_test(of_the_traced_the_tracer_counts),
 		cmocka_unit_test(frozen_until_it_is_thawed),
+		cmocka_unit_test(a_freeze_breaks_off_what_it_waits_for),
+		cmocka_unit_test(who_freezes_a_cgroup_is_told),
 		cmocka_unit_test(other_files_thaw_nobody),
 	};
 
