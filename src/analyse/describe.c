@@ -374,9 +374,13 @@ static bool own_timer_ended(const struct wait *wait)
 	       (wait->waker.kind == ACTOR_TIMER && wait->waker.signal);
 }
 
+/* It watched a timerfd, or the timer of one, of several things, ended it. */
 static bool is_of_timerfd(struct query *query, const struct wait *wait)
 {
-	return strncmp(timeline_name(query->tl, wait->object), "timerfd", strlen("timerfd")) == 0;
+	uint32_t name = wait->waker.kind == ACTOR_TIMER ? wait->waker.name : 0;
+
+	return strncmp(timeline_name(query->tl, wait->object), "timerfd", strlen("timerfd")) == 0 ||
+	       strncmp(timeline_name(query->tl, name), "timerfd_", strlen("timerfd_")) == 0;
 }
 
 bool wait_ticks(struct query *query, const struct wait *wait)

@@ -629,6 +629,27 @@ static void a_limit_that_ran_out_is_no_sleep(void **unused)
 	told_free(told);
 }
 
+/* Of several things that it watches, also where nobody has told which: no limit of a call has such a timer. */
+static void a_timerfd_is_no_limit(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     "  5 cpu0 enter epoll_wait 3\n"
+				     " 10 cpu0 switch 7(blocked) 0\n"
+				     " 40 cpu0 vector local_timer\n"
+				     " 40 cpu0 hrtimer timerfd_tmrproc\n"
+				     " 40 cpu0 waking 7 cpu 0\n"
+				     " 40 cpu0 hrtimerdone\n"
+				     " 41 cpu0 vectorexit local_timer\n"
+				     " 42 cpu0 switch 0(runnable) 7\n"
+				     " 60 cpu0 switch 7(blocked) 0\n");
+
+	assert_int_equal(verdict_in(told, 7, 10, 40) != NULL, true);
+	assert_int_equal(told->why.roots[0].kind, WHY_TIMER);
+	assert_false(told->why.roots[0].timed_out);
+	assert_int_equal(told->why.asked_ns, 30);
+	told_free(told);
+}
+
 /* As work_under_a_lock_is_of_the_lock; 129 is FUTEX_WAKE_PRIVATE. */
 static void who_wakes_all_held_no_lock(void **unused)
 {
@@ -869,6 +890,7 @@ int main(void)
 		cmocka_unit_test(an_own_timer_that_sends_a_signal_is_a_time_out),
 		cmocka_unit_test(a_connection_that_gives_up_is_the_network),
 		cmocka_unit_test(a_limit_that_ran_out_is_no_sleep),
+		cmocka_unit_test(a_timerfd_is_no_limit),
 		cmocka_unit_test(who_wakes_all_held_no_lock),
 		cmocka_unit_test(a_message_queue_is_no_lock),
 		cmocka_unit_test(who_had_no_cpu_is_named_where_it_is_one),
