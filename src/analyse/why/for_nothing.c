@@ -6,7 +6,8 @@
  * A condition may be told of something that another waiter waits for: a broadcast, or one condition for two things. Who
  * looks then and waits on was woken for nothing. It may as well have had something to do that takes no longer than a
  * look and that nobody else sees, such as one item of a queue: no event tells these two apart. So it is known who woke
- * it, and inferred that it waited for that one.
+ * it, and inferred that it waited for that one. Whoever had it go on for one in WENT_ON_PART times at least has work for
+ * it: what takes no longer than a look is such work as well.
  *
  * It looked alone where it worked for NOTHING_NS at most, called nothing but futex(), waited for locks at most, and woke
  * nobody but who waited for one. A lock is never waited for in vain: who had it let go of it.
@@ -15,32 +16,37 @@
 #include <string.h>
 
 #include "analyse/why/asks_int.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
 
-#define NOTHING_NS 100000u
-#define LOCKS_MOST 3u /* waits for them between two of the same */
+#define NOTHING_NS   100000u
+#define LOCKS_MOST   3u /* waits for them between two of the same */
+#define WENT_ON_PART 4u
+#define AT_ONCE	     65536u /* waits that are looked at for one question: a bound on time */
 
-/* Waits that follow each other like that, of one thread. */
-struct nothing_run {
-	uint32_t first,
-		last; /* indices; 'last' is none of them, but the one that it went on behind */
-	struct wait wait;
+/* How often one thread woke another one that waited at one futex. */
+struct nothing_sum {
+	uint32_t again; /* and it waited again at once */
+	uint32_t went_on;
+	uint32_t at_last; /* slot: who else woke it, so that it went on; SLOT_NONE = nobody */
 };
 
-struct nothing_runs {
-	struct map by_slot; /* index into runs */
-	struct nothing_run *runs;
+struct nothing_sums {
+	struct map by_waker;	/* of sum_key(): index into sums */
+	struct map seen_before; /* of a slot: its waits before that index are counted */
+	struct nothing_sum *sums;
 	size_t count, cap;
 };
 
-void nothing_runs_free(struct nothing_runs *runs)
+void nothing_sums_free(struct nothing_sums *sums)
 {
-	if (!runs)
+	if (!sums)
 		return;
-	map_fini(&runs->by_slot);
-	free(runs->runs);
-	free(runs);
+	map_fini(&sums->by_waker);
+	map_fini(&sums->seen_before);
+	free(sums->sums);
+	free(sums);
 }
 
 static bool is_at_futex(struct query *query, const struct wait *wait)
@@ -117,57 +123,90 @@ static uint32_t waits_again(struct query *query, uint32_t slot, uint32_t index,
 	return 0;
 }
 
-static struct nothing_run find_run(struct query *query, uint32_t slot, uint32_t index,
-				   const struct wait *wait)
+/* The two words of a condition of glibc are one. */
+static uint64_t sum_key(const struct query *query, uint32_t slot, const struct wait *wait)
 {
-	struct nothing_run run = { index, index, *wait };
-	struct wait next;
-	uint32_t behind;
+	uint64_t address = 0;
 
-	while (is_told(query, slot, &run.wait) && run.wait.woken_ns <= query->end_ns) {
-		behind = waits_again(query, slot, run.last, &run.wait, &next);
-		if (!behind)
-			break;
-		run.last = behind;
-		run.wait = next;
-	}
-	return run;
+	(void)query_futex(query, wait, &address);
+	return hash_mix(hash_mix(hash_mix(address / 8, wait->waker.slot), slot), 1);
 }
 
-static const struct nothing_run *run_of(struct query *query, uint32_t slot, uint32_t index,
-					const struct wait *wait)
+static struct nothing_sum *sum_of(struct query *query, uint32_t slot, const struct wait *wait)
 {
-	struct nothing_runs *runs = query->nothing;
-	struct nothing_run *run;
-	uint64_t *at;
+	struct nothing_sums *sums = query->nothing;
 	bool is_new;
+	uint64_t *at = map_add(&sums->by_waker, sum_key(query, slot, wait), &is_new);
 
-	if (!runs)
-		runs = query->nothing = xcalloc(1, sizeof(*runs));
-	at = map_add(&runs->by_slot, slot, &is_new);
 	if (is_new) {
-		runs->runs = vec_room(runs->runs, runs->count, &runs->cap, sizeof(*runs->runs));
-		*at = runs->count;
-		runs->runs[runs->count++] = (struct nothing_run){ 0 };
+		*at = sums->count;
+		sums->sums = vec_room(sums->sums, sums->count, &sums->cap, sizeof(*sums->sums));
+		sums->sums[sums->count++] = (struct nothing_sum){ .at_last = SLOT_NONE };
 	}
-	run = &runs->runs[*at];
-	if (is_new || index < run->first || index > run->last)
-		*run = find_run(query, slot, index, wait);
-	return run;
+	return &sums->sums[*at];
+}
+
+/* From wait 'index' on it was woken again and again, up to when it went on. Returns the last of these waits. */
+static uint32_t add_run(struct query *query, uint32_t slot, uint32_t index, struct wait *wait)
+{
+	uint32_t first = index, behind;
+	struct wait next, at;
+	struct nothing_sum *sum;
+
+	while (is_told(query, slot, wait) &&
+	       (behind = waits_again(query, slot, index, wait, &next))) {
+		sum_of(query, slot, wait)->again++;
+		index = behind;
+		*wait = next;
+	}
+	if (!is_told(query, slot, wait))
+		return index;
+	sum_of(query, slot, wait)->went_on++;
+	for (; first < index; first++) {
+		timeline_wait(query->tl, slot, first, &at);
+		sum = is_told(query, slot, &at) && at.waker.slot != wait->waker.slot
+			      ? sum_of(query, slot, &at)
+			      : NULL;
+		if (sum)
+			sum->at_last = wait->waker.slot;
+	}
+	return index;
+}
+
+static void add_waits(struct query *query, uint32_t slot, uint32_t index)
+{
+	uint32_t count = query->tl->threads[slot]->wait_count;
+	uint32_t end = count - index > AT_ONCE ? index + AT_ONCE : count;
+	struct wait wait;
+
+	for (; index < end; index++) {
+		timeline_wait(query->tl, slot, index, &wait);
+		if (wait.begin_ns >= query->end_ns)
+			break;
+		index = add_run(query, slot, index, &wait);
+	}
+	map_put(&query->nothing->seen_before, slot, index > end ? index : end);
 }
 
 const struct why_reason *query_for_nothing(struct query *query, uint32_t slot, uint32_t word,
 					   const struct wait *wait)
 {
-	const struct nothing_run *run;
 	struct why_reason reason = { .kind = WHY_REASON_WAITED_AGAIN };
+	const struct nothing_sum *sum;
+	const uint64_t *seen;
 
 	if (!is_told(query, slot, wait))
 		return NULL;
-	run = run_of(query, slot, word_arg(word), wait);
-	if (word_arg(word) >= run->last)
+	if (!query->nothing)
+		query->nothing = xcalloc(1, sizeof(*query->nothing));
+	seen = map_find(&query->nothing->seen_before, slot);
+	if (!seen || *seen <= word_arg(word))
+		add_waits(query, slot, word_arg(word));
+	sum = sum_of(query, slot, wait);
+	if (!sum->again ||
+	    (uint64_t)sum->went_on * WENT_ON_PART >= (uint64_t)sum->again + sum->went_on)
 		return NULL;
-	if (is_told(query, slot, &run->wait) && run->wait.waker.slot != wait->waker.slot)
-		reason.who = why_thread(query, run->wait.waker.slot);
+	if (sum->at_last != SLOT_NONE)
+		reason.who = why_thread(query, sum->at_last);
 	return why_reason_keep(query->why, &reason);
 }

@@ -159,7 +159,7 @@ static void split_sums(struct query *query)
 	};
 	free(living.fact_of);
 	slice_runs_free(living.slices);
-	nothing_runs_free(living.nothing);
+	nothing_sums_free(living.nothing);
 	shared_sets_free(living.sets);
 	idle_objects_free(living.idle);
 	asks_runs_free(living.asks);
@@ -219,7 +219,7 @@ int why_run(const struct timeline *timeline, const struct facts *facts, const st
 	add_losses(&query);
 	free(query.fact_of);
 	slice_runs_free(query.slices);
-	nothing_runs_free(query.nothing);
+	nothing_sums_free(query.nothing);
 	shared_sets_free(query.sets);
 	idle_objects_free(query.idle);
 	asks_runs_free(query.asks);

@@ -58,7 +58,7 @@ struct query {
 	uint32_t slot;
 	uint32_t *fact_of;	      /* owned; see fact_of.h; NULL = nobody asked yet */
 	struct slice_runs *slices;    /* owned; of why_slices.c; NULL = nobody asked yet */
-	struct nothing_runs *nothing; /* owned; of for_nothing.c; NULL = nobody asked yet */
+	struct nothing_sums *nothing; /* owned; of for_nothing.c; NULL = nobody asked yet */
 	struct shared_sets *sets;     /* owned; of why_pollers.c; NULL = nobody asked yet */
 	struct idle_objects *idle;    /* owned; of wait_idle.c; NULL = nobody asked yet */
 	struct asks_runs *asks;	      /* owned; of why_asks.c; NULL = nobody asked yet */
@@ -287,7 +287,7 @@ void slice_runs_free(struct slice_runs *runs); /* NULL is fine */
  */
 const struct why_reason *query_for_nothing(struct query *query, uint32_t slot, uint32_t word,
 					   const struct wait *wait);
-void nothing_runs_free(struct nothing_runs *runs); /* NULL is fine */
+void nothing_sums_free(struct nothing_sums *runs); /* NULL is fine */
 
 /* same.c: did it wait at a futex of which the address is known? */
 bool query_futex(const struct query *query, const struct wait *wait, uint64_t *out_address);
