@@ -75,15 +75,49 @@ static bool goes_by(Dwarf_CFI *cfi, uint64_t address, unsigned int number, unsig
 	return goes && start <= address;
 }
 
+/* The table of a file, and where it is loaded. */
+struct table {
+	Dwfl_Module *module;
+	Dwarf_CFI *cfi;
+	GElf_Addr bias;
+};
+
+/* By their names: a part of a function may lie behind another one. */
+static bool is_same_function(const struct table *table, uint64_t one, uint64_t other)
+{
+	const char *name = dwfl_module_addrname(table->module, one + table->bias);
+	AUTO_FREE char *kept = name ? xasprintf("%s", name) : NULL;
+
+	name = kept ? dwfl_module_addrname(table->module, other + table->bias) : NULL;
+	return name && strcmp(name, kept) == 0;
+}
+
+/*
+ * Where a function has given up its frame, to return, but goes on behind that for whoever jumps there: the row of
+ * "ret" alone. Where it is set up, the old frame pointer lies on the stack just before.
+ */
+static bool is_return_within(const struct table *table, uint64_t address, uint64_t *out_start)
+{
+	uint64_t start;
+
+	return goes_by(table->cfi, address, STACK_POINTER_BASE, sizeof(uint64_t), out_start) &&
+	       *out_start && goes_by(table->cfi, *out_start - 1, FRAME_BASE, SAVED, &start) &&
+	       is_same_function(table, *out_start - 1, address + 1);
+}
+
 /* Where the frame pointer has been set up. */
-static bool base_begin(Dwarf_CFI *cfi, uint64_t address, uint64_t *out_begin)
+static bool base_begin(const struct table *table, uint64_t address, uint64_t *out_begin)
 {
 	uint64_t start;
 	bool found = false;
 
-	for (int i = 0; i < ROWS_MAX && goes_by(cfi, address, FRAME_BASE, SAVED, &start); i++) {
-		found = true;
-		*out_begin = start;
+	for (int i = 0; i < ROWS_MAX; i++) {
+		if (goes_by(table->cfi, address, FRAME_BASE, SAVED, &start)) {
+			found = true;
+			*out_begin = start;
+		} else if (!found || !is_return_within(table, address, &start)) {
+			break;
+		}
 		if (!start)
 			break;
 		address = start - 1;
@@ -304,18 +338,19 @@ bool frame_base_bytes(const uint8_t *code, size_t code_bytes, uint64_t *out_byte
 
 bool frame_base_find(Dwfl_Module *module, uint64_t pc, uint64_t *out_bytes, uint64_t *out_entry)
 {
-	GElf_Addr bias = 0, elf_bias = 0;
-	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
+	struct table table = { .module = module };
+	GElf_Addr elf_bias = 0;
 	Elf *elf = module ? dwfl_module_getelf(module, &elf_bias) : NULL;
 	uint8_t code[CODE_MAX];
-	uint64_t begin;
+	uint64_t begin = 0;
 	size_t bytes;
 
-	if (!cfi || !elf || !base_begin(cfi, pc - bias, &begin) || pc - bias < begin ||
-	    !entry_before(cfi, begin, out_entry))
+	table.cfi = module ? dwfl_module_eh_cfi(module, &table.bias) : NULL;
+	if (!table.cfi || !elf || !base_begin(&table, pc - table.bias, &begin) ||
+	    pc - table.bias < begin || !entry_before(table.cfi, begin, out_entry))
 		return false;
-	begin += bias;
-	*out_entry += bias;
+	begin += table.bias;
+	*out_entry += table.bias;
 	bytes = pc - begin < sizeof(code) ? pc - begin : sizeof(code);
 	return code_at(elf, begin - elf_bias, code, bytes) == bytes &&
 	       frame_base_bytes(code, bytes, out_bytes);

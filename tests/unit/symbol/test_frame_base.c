@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__x86_64__)
+#include <elfutils/libdwfl.h>
+#include <unistd.h>
+#endif
+
 #include "symbol/frame_base.h"
 
 #define CODE(...)                                         \
@@ -89,11 +94,85 @@ static void any_bytes_are_no_more_than_they_are(void **unused)
 	}
 }
 
+#if defined(__x86_64__)
+
+/*
+ * returns_within() returns before the call, for whoever does not jump over that. behind_another() is a part of a
+ * function, whose frame is there already, behind another function.
+ */
+asm(".text\n"
+    ".type returns_within, @function\n"
+    "returns_within: .cfi_startproc\n"
+    "push %rbp\n"
+    ".cfi_def_cfa_offset 16\n"
+    ".cfi_offset 6, -16\n"
+    "mov %rsp, %rbp\n"
+    ".cfi_def_cfa_register 6\n"
+    "push %rbx\n"
+    "sub $0x28, %rsp\n"
+    "test %edi, %edi\n"
+    "jne 1f\n"
+    "add $0x28, %rsp\n"
+    "pop %rbx\n"
+    "pop %rbp\n"
+    ".cfi_remember_state\n"
+    ".cfi_def_cfa 7, 8\n"
+    "ret\n"
+    ".cfi_restore_state\n"
+    "1: call *%rsi\n"
+    "returns_within_call: add $0x28, %rsp\n"
+    "pop %rbx\n"
+    "pop %rbp\n"
+    ".cfi_def_cfa 7, 8\n"
+    "ret\n"
+    ".cfi_endproc\n"
+    ".size returns_within, . - returns_within\n"
+    ".type behind_another, @function\n"
+    "behind_another: .cfi_startproc\n"
+    ".cfi_def_cfa 6, 16\n"
+    ".cfi_offset 6, -16\n"
+    "call *%rsi\n"
+    "behind_another_call: nop\n"
+    ".cfi_endproc\n"
+    ".size behind_another, . - behind_another\n");
+
+extern const char returns_within[], returns_within_call[], behind_another_call[];
+
+static void a_return_within_a_function_is_not_its_beginning(void **unused)
+{
+	static const Dwfl_Callbacks callbacks = { .find_elf = dwfl_linux_proc_find_elf,
+						  .find_debuginfo = dwfl_standard_find_debuginfo };
+	Dwfl *dwfl = dwfl_begin(&callbacks);
+	uint64_t call = (uint64_t)(uintptr_t)returns_within_call - 1, bytes, entry;
+
+	(void)unused;
+	assert_int_equal(dwfl_linux_proc_report(dwfl, getpid()), 0);
+	assert_int_equal(dwfl_report_end(dwfl, NULL, NULL), 0);
+	assert_true(frame_base_find(dwfl_addrmodule(dwfl, call), call, &bytes, &entry));
+	assert_int_equal(bytes, 0x30);
+	assert_int_equal(entry, (uintptr_t)returns_within);
+	call = (uint64_t)(uintptr_t)behind_another_call - 1;
+	assert_false(frame_base_find(dwfl_addrmodule(dwfl, call), call, &bytes, &entry) &&
+		     entry == (uintptr_t)returns_within);
+	dwfl_end(dwfl);
+}
+
+#else
+
+static void a_return_within_a_function_is_not_its_beginning(void **unused)
+{
+	(void)unused;
+	skip();
+}
+
+#endif
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_beginning_tells_the_room_that_it_takes),
 		cmocka_unit_test(any_bytes_are_no_more_than_they_are),
+		cmocka_unit_test(a_return_within_a_function_is_not_its_beginning),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
