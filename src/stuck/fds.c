@@ -293,12 +293,16 @@ static void add_takers(struct asleep *asleep, const char *name, bool is_whole, b
 
 bool listener_wait(struct asleep *asleep, const char *path, size_t bytes)
 {
+	struct source source = { .asleep = asleep,
+				 .fd = (int32_t)asleep->task.args[0],
+				 .writes = true,
+				 .is_alone = true };
 	char name[SOCKETS_PATH_MAX];
 	bool is_whole = name_unix(path, bytes, name);
 
 	add_takers(asleep, name, is_whole, true);
-	wait_object(asleep->wait, "fd %d: unix socket %s, whose queue is full",
-		    (int32_t)asleep->task.args[0], name);
+	add_limit(&source);
+	wait_object(asleep->wait, "fd %d: unix socket %s, whose queue is full", source.fd, name);
 	return asleep->wait->count > 0;
 }
 
