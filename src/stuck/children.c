@@ -84,36 +84,6 @@ static void add_chosen(struct asleep *asleep, int32_t pid)
 	add_child(asleep, pid, STUCK_HOW_CHILD);
 }
 
-/* Children of that thread, which is another process's; or it is not known whether there are some. */
-static bool has_children(struct asleep *asleep, int32_t tid)
-{
-	struct process process = { .tgid = tid };
-	char name[64], text[32];
-
-	snprintf(name, sizeof(name), "task/%d/children", tid);
-	return look_file(&asleep->snap->look, &process, name, text, sizeof(text)) != 0;
-}
-
-/* Whether a child of a child could become one of the waiter's: he who is number 1 of his PID namespace adopts it. */
-static bool may_adopt(struct asleep *asleep, const struct children *children)
-{
-	bool is_found = false;
-
-	if (!look_is_first(&asleep->snap->look, asleep->process))
-		return false;
-	for (size_t i = 0; i < children->count && !is_found; i++) {
-		AUTO_FREE int32_t *tids = NULL;
-		char path[32];
-		int count;
-
-		snprintf(path, sizeof(path), "%d/task", children->pids[i]);
-		count = proc_numbers(asleep->snap->look.proc_fd, path, &tids);
-		for (int k = 0; k < count && !is_found; k++)
-			is_found = has_children(asleep, tids[k]);
-	}
-	return is_found;
-}
-
 static void add_any(struct asleep *asleep, const struct children *children, bool is_all)
 {
 	struct wait *wait = asleep->wait;
@@ -121,7 +91,8 @@ static void add_any(struct asleep *asleep, const struct children *children, bool
 	wait_object(wait, "any child");
 	for (size_t i = 0; i < children->count; i++)
 		add_child(asleep, children->pids[i], STUCK_HOW_CHILD);
-	wait->has_hole |= !is_all || may_adopt(asleep, children);
+	wait->waits_any_child = true;
+	wait->has_hole |= !is_all;
 	wait->has_unknown |= !children->count;
 }
 
@@ -172,6 +143,7 @@ static void add_group(struct asleep *asleep, int32_t group, const struct childre
 		if (!its || its == group)
 			add_child(asleep, children->pids[i], STUCK_HOW_CHILD);
 	}
+	wait->waits_any_child = true;
 	wait->has_hole |= !is_all;
 	wait->has_unknown |= !wait->count;
 }

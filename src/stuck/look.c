@@ -263,13 +263,6 @@ bool look_is_nested(struct look *look, struct process *process)
 	return process->is_nested;
 }
 
-bool look_is_first(struct look *look, const struct process *process)
-{
-	int32_t number;
-
-	return own_number(look, process->tgid, &number) > 0 && number == 1;
-}
-
 /* Its threads by their own numbers: read once, as many may be asked for. */
 static int32_t nested_thread(struct look *look, struct process *process, int32_t number)
 {

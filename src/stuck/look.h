@@ -68,9 +68,6 @@ struct process *look_owner(const struct look *look, const struct task *task);
 /* Whether the process is in a PID namespace below ours, and so knows tasks by other numbers. */
 bool look_is_nested(struct look *look, struct process *process);
 
-/* Whether it is number 1 of its PID namespace: it adopts who loses his parent. */
-bool look_is_first(struct look *look, const struct process *process);
-
 /* Our number of the thread that the process knows as 'number'; 0 = it has none such. */
 int32_t look_thread(struct look *look, struct process *process, int32_t number);
 

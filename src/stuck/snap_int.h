@@ -32,8 +32,9 @@ struct wait {
 	bool is_scheduled; /* as of a thread */
 	bool is_inside;	   /* unowned, in memory that only its own process reaches */
 	bool has_unknown;
-	bool has_hole;	/* not all who have it are known */
-	bool needs_all; /* each of its edges must let go, not only one */
+	bool has_hole;	      /* not all who have it are known */
+	bool waits_any_child; /* as of a thread */
+	bool needs_all;	      /* each of its edges must let go, not only one */
 	struct stuck_edge *edges;
 	size_t count;
 	size_t cap;

@@ -13,12 +13,14 @@
 #include "base/mem.h"
 #include "base/sorting.h"
 #include "proc/proc.h"
+#include "stuck/adopted.h"
+#include "stuck/asked.h"
 #include "stuck/cgroups.h"
 #include "stuck/clock.h"
 #include "stuck/closed.h"
 #include "stuck/graph.h"
 #include "stuck/snap.h"
-#include "stuck/asked.h"
+#include "stuck/timer_signal.h"
 #include "stuck/worker.h"
 
 #define PATIENCE_MS	100	   /* for one process */
@@ -110,6 +112,7 @@ static void join_waits(const struct wait *first, const struct wait *second,
 	thread->has_outside = first->has_outside || second->has_outside;
 	thread->is_complete = is_closed(first) && is_closed(second);
 	thread->needs_all = first->needs_all && second->needs_all;
+	thread->waits_any_child = first->waits_any_child || second->waits_any_child;
 	join_edges(first, second, thread);
 	if (thread->kind == STUCK_TASKS && !thread->edge_count)
 		thread->kind = STUCK_UNKNOWN;
@@ -318,18 +321,31 @@ static bool is_any_by_descriptor(const struct stuck *stuck)
 }
 
 /* A descriptor that is on its way to somebody may be the other end of any that is waited for. */
-static void find_deadlocks(struct stuck *stuck, const struct snap *snap)
+static bool doubt_descriptors(struct stuck *stuck, const struct snap *snap)
 {
-	graph_run(stuck);
 	if (!is_any_by_descriptor(stuck) ||
 	    !holders_in_flight(&snap->holders, snap->look.proc_fd, snap->look.worker))
-		return;
-	graph_undo(stuck);
+		return false;
 	for (size_t i = 0; i < stuck->count; i++) {
 		if (waits_for_descriptor(&stuck->threads[i]))
 			stuck->threads[i].is_complete = stuck->threads[i].needs_all = false;
 	}
+	return true;
+}
+
+/* Who else could end a wait is looked for when nobody is left, as that takes time. */
+static void find_deadlocks(struct stuck *stuck, struct snap *snap)
+{
 	graph_run(stuck);
+	if (doubt_descriptors(stuck, snap)) {
+		graph_undo(stuck);
+		graph_run(stuck);
+	}
+	while (stuck->cycle_count &&
+	       (timer_signal_find(stuck, &snap->look) || adopted_find(stuck, &snap->look))) {
+		graph_undo(stuck);
+		graph_run(stuck);
+	}
 }
 
 /* Closes 'proc_fd', unless a thread that was left behind may still use it. */

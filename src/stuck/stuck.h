@@ -100,8 +100,9 @@ struct stuck_thread {
 	bool is_closed;	   /* the same, and all threads of its process are known: see closed.h */
 	bool is_scheduled; /* the same, for work: its runtime passes that from thread to thread */
 	int32_t only_tid; /* of such a one: by exclusion, nobody but this thread can end it; 0 = not known */
-	bool has_outside; /* somebody from outside can end it, too: see STUCK_OUTSIDE */
-	bool is_complete; /* nobody but the edges can end it, but for signals */
+	bool has_outside;     /* somebody from outside can end it, too: see STUCK_OUTSIDE */
+	bool is_complete;     /* nobody but the edges can end it, but for signals */
+	bool waits_any_child; /* that it has, or may get: see adopted.h */
 	bool needs_all; /* all edges that are not inferred must end it together, not any of them */
 	uint64_t
 		since_ns; /* CLOCK_MONOTONIC: when it last had a CPU, or a little earlier; 0 = unknown */

@@ -112,8 +112,8 @@ os.waitpid(child, 0); name("tracer"); ready(); lock(locks[0])
 GROUP = """
 child = os.fork()
 if child == 0:
-    libc.prctl(1, 9); name("wanted"); os.setpgid(0, 0); time.sleep(1000)
-time.sleep(0.2)
+    libc.prctl(1, 9); name("wanted"); time.sleep(1000)
+os.setpgid(child, child)
 if os.fork() == 0:
     name("other"); time.sleep(1000)
 ready(); os.waitpid(-child, 0)
@@ -226,6 +226,52 @@ if os.fork() == 0:
     os.read(pipe[0], 1)
 os.close(pipe[0]); name("first"); ready(); os.wait()
 """
+
+# The same where the parent asked for it, whatever it is a child of.
+SUBREAPER = "libc.prctl(36, 1, 0, 0, 0)\n" + ADOPTS
+# All below a child are stuck, too.
+STUCK_BELOW = """
+pipe = os.pipe()
+if os.fork() == 0:
+    name("child"); os.close(pipe[1])
+    if os.fork() == 0:
+        name("another"); os.read(pipe[0], 1)
+    os.wait()
+os.close(pipe[0]); name("first"); ready(); os.wait()
+"""
+# The signal that a child has ended may end a call for something else; where all children are stuck, none comes.
+ANOTHER_CHILD = """
+import signal
+signal.signal(signal.SIGCHLD, lambda *unused: None)
+if os.fork() == 0: name("another"); time.sleep(1000)
+""" + PAIR + BOTH_READ
+NO_OTHER_CHILD = "import signal\nsignal.signal(signal.SIGCHLD, lambda *unused: None)\n" + PAIR + BOTH_READ
+# connect() to a unix socket whose queue is full, of who waits for the one who connects.
+QUEUED = """
+pipe = os.pipe()
+listener = socket.socket(socket.AF_UNIX)
+listener.bind("\\0queued%d" % os.getpid())
+listener.listen(0)
+address = listener.getsockname()
+if os.fork() == 0:
+    name("listens"); os.close(pipe[1]); os.read(pipe[0], 1)
+listener.close(); os.close(pipe[0]); name("connects")
+others = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+others[0].connect(address)
+LIMIT
+ready(); others[1].connect(address)
+"""
+# A signal of a timer that ends a call; and one that does not, or does not come.
+HANDLES = "import signal\nsignal.signal(signal.%s, lambda *unused: None)\n"
+ALARM = HANDLES % "SIGALRM" + "signal.alarm(1000)\n"
+# The timer is of the process that was there first.
+TIMER = HANDLES % "SIGUSR2" + """
+def set_timer():
+    timer, event = ctypes.c_void_p(), (ctypes.c_int * 16)(0, 0, signal.SIGUSR2, 0)
+    assert libc.timer_create(1, ctypes.byref(event), ctypes.byref(timer)) == 0
+    assert libc.timer_settime(timer, 0, (ctypes.c_long * 4)(0, 0, 1000, 0), None) == 0
+"""
+BLOCKED = "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.%s})\n"
 
 
 # In a PID namespace: who is outside has all ends of the pipes.
@@ -370,6 +416,19 @@ CASES = (
     (SHARED_SET, lambda case: free(case) and case.awaited("polls") == ["reads"], "an epoll set that another process has, too"),
     (NESTED_SET, lambda case: free(case) and case.awaited(case.process.pid) == ["writes"], "an epoll set in an epoll set"),
     (UNSET_TIMER, unset, "a timer that is not set"),
+    (SUBREAPER, free, "a parent that may adopt a child"),
+    (STUCK_BELOW, deadlock("another", "child", "first"), "a parent below whose children all are stuck"),
+    (PAIR + BOTH_READ.replace('name("other")', ALARM.replace("\n", ";") + 'name("other")'), free, "an alarm, whose signal is handled"),
+    (PAIR + BOTH_READ.replace('name("other")', (ALARM + BLOCKED % "SIGALRM").replace("\n", ";") + 'name("other")'),
+     deadlock("one", "other"), "an alarm whose signal is blocked"),
+    (ALARM + ABBA % (0, "time.sleep(1000)"), two_locks, "two mutexes, and an alarm"),
+    (TIMER + PAIR + BOTH_READ.replace('name("other")', 'set_timer(); name("other")'), free, "a timer, whose signal is handled"),
+    (TIMER + PAIR + BOTH_READ, deadlock("one", "other"), "a signal that is handled, and no timer"),
+    (ANOTHER_CHILD, free, "a child that may end, and whose signal is handled"),
+    (NO_OTHER_CHILD, deadlock("one", "other"), "the signal of a child that is stuck itself"),
+    (QUEUED.replace("LIMIT", LIMIT.strip().replace("other.", "others[1].") % "SO_SNDTIMEO"),
+     lambda case: free(case) and case.awaited("connects") == ["listens"], "a unix socket whose queue is full, with SO_SNDTIMEO"),
+    (QUEUED.replace("LIMIT", ""), deadlock("connects", "listens"), "a unix socket whose queue is full"),
     (RING, lambda case: free(case) and "signal" not in case.text, "a lock, and an io_uring"),
     (MESSAGES, deadlock("one", "other"), "connected sockets of messages"),
     (TO_A_NAME, deadlock("sends", "takes"), "messages to the name of a socket"),
