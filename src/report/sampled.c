@@ -40,9 +40,11 @@ static char *wait_words(const struct sampled_wait *wait)
 					    wait->is_inferred ? " (inferred)" : "")
 				: xstrdup("");
 
-	return xasprintf("%s[%d] %s%s%s%s%s%s", wait->comm, wait->tid, kinds[wait->kind].words,
+	bool is_more = wait->is_timed && wait->kind != STUCK_TIMER; /* which says so */
+
+	return xasprintf("%s[%d] %s%s%s%s%s%s%s", wait->comm, wait->tid, kinds[wait->kind].words,
 			 wait->in[0] ? " in " : "", wait->in, wait->object[0] ? ": " : "",
-			 wait->object, who);
+			 wait->object, is_more ? " (with a time limit)" : "", who);
 }
 
 /* For whom threads were found waiting most often, added up. */

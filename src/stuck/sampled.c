@@ -36,6 +36,7 @@ static struct sampled_wait wait_of(const struct stuck *stuck, const struct stuck
 		return wait;
 	memcpy(wait.in, thread->in, sizeof(wait.in));
 	memcpy(wait.object, thread->object, sizeof(wait.object));
+	wait.is_timed = thread->is_timed;
 	if (thread->edge_count != 1)
 		return wait;
 	wait.waits_for = thread->edges[0].tid;
@@ -49,8 +50,8 @@ static struct sampled_wait wait_of(const struct stuck *stuck, const struct stuck
 static bool sampled_is_same(const struct sampled_wait *a, const struct sampled_wait *b)
 {
 	return a->tid == b->tid && a->tgid == b->tgid && a->kind == b->kind &&
-	       a->waits_for == b->waits_for && strcmp(a->in, b->in) == 0 &&
-	       strcmp(a->object, b->object) == 0;
+	       a->waits_for == b->waits_for && a->is_timed == b->is_timed &&
+	       strcmp(a->in, b->in) == 0 && strcmp(a->object, b->object) == 0;
 }
 
 static void count_wait(struct sampled *sampled, const struct sampled_wait *wait)

@@ -25,6 +25,7 @@ struct sampled_wait {
 	int32_t waits_for; /* the only one who could end it; 0 = several, or not known */
 	char waits_for_comm[STUCK_COMM_MAX];
 	bool is_inferred; /* that it is that one */
+	bool is_timed;	  /* a time limit ends it, too */
 	uint32_t looks;
 };
 
