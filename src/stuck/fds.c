@@ -90,6 +90,21 @@ static void add_holder(struct source *source, int32_t tgid, bool is_inferred, en
 		asleep->wait->has_hole = true;
 }
 
+/* What it was told to do later, the kernel does for it. */
+static bool has_ring(const struct snap *snap, int32_t tgid)
+{
+	const struct holder *rings;
+	uint64_t inode;
+	size_t count;
+
+	rings = holders_find(&snap->holders, holders_key("anon_inode:[io_uring]", &inode), &count);
+	for (size_t i = 0; i < count; i++) {
+		if (rings[i].tgid == tgid)
+			return true;
+	}
+	return false;
+}
+
 /* All who have 'key' open in one of 'modes'; 0 = in any. Returns how many entries that were. */
 static size_t add_holders(struct source *source, uint64_t key, uint8_t modes, bool is_inferred,
 			  enum stuck_how how)
@@ -107,6 +122,7 @@ static size_t add_holders(struct source *source, uint64_t key, uint8_t modes, bo
 			continue;
 		last = holder[i].tgid;
 		add_holder(source, last, is_inferred, how);
+		source->asleep->wait->has_hole |= has_ring(snap, last);
 		added++;
 	}
 	if (!snap->holders.is_complete)

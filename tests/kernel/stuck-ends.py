@@ -77,8 +77,9 @@ start(young); name("main"); ready(); time.sleep(1000)
 # As it is without such a number: an owner that is younger than its mutex, but not than the wait.
 ABBA = """
 locks = mutexes(0, %d)
+both = threading.Barrier(2)
 def take(first, second):
-    lock(locks[first]); time.sleep(0.3); lock(locks[second])
+    lock(locks[first]); both.wait(); lock(locks[second])
 for order in ((0, 1), (1, 0)): threading.Thread(target=take, args=order, daemon=True).start()
 ready(); %s
 """
@@ -147,6 +148,7 @@ kept = threading.Lock(); kept.acquire()
 if libc.syscall(425, 4, ctypes.create_string_buffer(120)) < 0: ready(); time.sleep(1000)
 ready(); kept.acquire()
 """
+WITH_RING = '(ready(), time.sleep(1000)) if libc.syscall(425, 4, ctypes.create_string_buffer(120)) < 0 else None; name("other")'
 # Messages: to a connected socket with a name, and to a name.
 MESSAGES = """
 ends = [socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in "ab"]
@@ -430,6 +432,7 @@ CASES = (
      lambda case: free(case) and case.awaited("connects") == ["listens"], "a unix socket whose queue is full, with SO_SNDTIMEO"),
     (QUEUED.replace("LIMIT", ""), deadlock("connects", "listens"), "a unix socket whose queue is full"),
     (RING, lambda case: free(case) and "signal" not in case.text, "a lock, and an io_uring"),
+    (PAIR + BOTH_READ.replace('name("other")', WITH_RING), free, "the other end is that of who has an io_uring"),
     (MESSAGES, deadlock("one", "other"), "connected sockets of messages"),
     (TO_A_NAME, deadlock("sends", "takes"), "messages to the name of a socket"),
     (CONNECTS, connects, "connect() to a full queue of TCP"),
