@@ -731,9 +731,9 @@ static int is_poll(__u8 call)
 
 static int may_sleep(struct pt_regs *regs, __u8 call)
 {
-	return is_poll(call) || call == RAW_CALL_FCNTL || call == RAW_CALL_FLOCK ||
-	       call == RAW_CALL_CONNECT || call == RAW_CALL_OPEN_PATH || call == RAW_CALL_OPEN_AT ||
-	       (call == RAW_CALL_FUTEX && waits_for_lock(regs));
+	return is_poll(call) || call == RAW_CALL_TIMED || call == RAW_CALL_FCNTL ||
+	       call == RAW_CALL_FLOCK || call == RAW_CALL_CONNECT || call == RAW_CALL_OPEN_PATH ||
+	       call == RAW_CALL_OPEN_AT || (call == RAW_CALL_FUTEX && waits_for_lock(regs));
 }
 
 static void look_at_sleeper(struct task_struct *task, __u64 address, struct pt_regs *regs,
@@ -745,6 +745,9 @@ static void look_at_sleeper(struct task_struct *task, __u64 address, struct pt_r
 		return;
 	case RAW_CALL_SELECT:
 		look_at_select(task, address, regs);
+		return;
+	case RAW_CALL_TIMED:
+		look_at_epoll(task, address, regs);
 		return;
 	case RAW_CALL_FUTEX:
 		look_at_futex(task, address, regs);

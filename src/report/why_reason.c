@@ -57,6 +57,7 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_TOLD_BEFORE] = "it was so when the same call was looked at before",
 	[WHY_REASON_PASSED_ON] =
 		"what had come last was sent on to it, and it has not answered since",
+	[WHY_REASON_WRITTEN_TO] = "it takes what is to be written",
 	[WHY_REASON_QUEUE_FULL] = "its queue of connections was full until it accepted one",
 	[WHY_REASON_ENDED_BELOW] =
 		"its request ended right behind one below it that the limit had held back",

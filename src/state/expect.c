@@ -628,13 +628,32 @@ static struct awaited of_watched_before(struct ends *ends, const struct thread *
 	return awaited;
 }
 
+/* It watches other things, too, for what may come from there: but what it does is to write. */
+static struct awaited of_room(struct ends *ends, const struct thread *thread, struct wait *wait)
+{
+	const struct object *object = fds_find(ends->state, thread, polled_for_room(thread));
+	struct others others = { 0 };
+	struct awaited awaited;
+
+	if (object)
+		ends_others(ends, thread->process, object, &others);
+	awaited = others.count == 1 ? one_of(ends->state, thread, wait, &others, "other end")
+				    : nobody;
+	awaited.inferred = BY_WRITTEN_TO;
+	return awaited;
+}
+
 static struct awaited of_many(struct ends *ends, const struct thread *thread, struct wait *wait)
 {
 	int32_t fds[WATCHED_MAX];
+	struct awaited awaited;
 	size_t count;
 
 	if (wait->fd >= 0)
 		return of_fd(ends, thread, wait);
+	awaited = of_room(ends, thread, wait);
+	if (awaited.slot != SLOT_NONE)
+		return awaited;
 	count = polled_watched_before(thread, fds, WATCHED_MAX);
 	if (thread->passed_fd && count != 1)
 		return of_passed(ends, thread, wait);

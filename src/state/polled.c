@@ -22,6 +22,7 @@
 #define SETS_DEEP  3	      /* within each other */
 #define NAMED_MAX  6
 #define TEXT_BYTES 512
+#define FOR_ROOM   " (to write)"
 
 bool role_serves(uint8_t role)
 {
@@ -159,6 +160,8 @@ static uint32_t name_members(struct state *state, const struct member *members, 
 		if (i && used < TEXT_BYTES - 3)
 			used += (size_t)snprintf(text + used, TEXT_BYTES - used, ", ");
 		used = put_member(state, text, used, members[i].fd, members[i].object);
+		if (members[i].for_room && used + sizeof(FOR_ROOM) < TEXT_BYTES)
+			used += (size_t)snprintf(text + used, TEXT_BYTES - used, FOR_ROOM);
 	}
 	if (count > NAMED_MAX)
 		(void)snprintf(text + used, TEXT_BYTES - used, " and %s%zu more",
@@ -247,6 +250,42 @@ static void tell_told(struct state *state, struct thread *thread, struct wait *w
 		wait->flags &= ~(uint32_t)WAIT_SERVER;
 }
 
+int32_t polled_for_room(const struct thread *thread)
+{
+	int32_t fd = -1;
+
+	for (size_t i = 0; i < thread->poll_count; i++) {
+		if (!(thread->poll_room >> i & 1))
+			continue;
+		if (fd >= 0)
+			return -1;
+		fd = thread->poll_fds[i];
+	}
+	return fd;
+}
+
+/* Of what an epoll descriptor watches, the recorder tells only what is watched for room to write. */
+static void tell_room(struct state *state, struct thread *thread, struct wait *wait)
+{
+	const struct process *process = thread->process;
+	struct member members[EPOLL_LOOK];
+	struct polled_set set;
+	size_t count;
+
+	if (!process || !is_whole(process, thread->poll_set))
+		return;
+	count = members_of(state, process, thread->poll_set, members);
+	for (size_t i = 0; i < count; i++) {
+		for (size_t k = 0; k < thread->poll_count; k++)
+			members[i].for_room |=
+				members[i].fd == thread->poll_fds[k] && thread->poll_room >> k & 1;
+	}
+	set = judge(state, members, count, true);
+	wait->fd = set.fd;
+	wait->object = set.name;
+	wait->flags = set.serves ? wait->flags | WAIT_SERVER : wait->flags & ~(uint32_t)WAIT_SERVER;
+}
+
 void polled_enter(struct state *state, struct thread *thread)
 {
 	const struct call *call = call_of(state, thread);
@@ -277,6 +316,8 @@ void polled_begin(struct state *state, struct thread *thread, struct wait *wait)
 	wait->object = set->name;
 	if (set->serves)
 		wait->flags |= WAIT_SERVER;
+	if (thread->poll_count)
+		tell_room(state, thread, wait);
 }
 
 /* "tcp A->B" and "tcp B->A" are the ends of one connection. */
@@ -597,9 +638,12 @@ void polled_told(struct state *state, struct thread *thread, const struct event 
 
 	/* Also when the call began before the recording: see call_describe_dumped(). */
 	add_watched(thread, ev->fd_name.fd, ev->fd_name.watch == FD_WATCHED_ROOM);
-	if (wait && thread->in_call && !thread->poll_known && wait->flags & WAIT_MANY &&
-	    call_of(state, thread)->kind == CALL_POLL)
+	if (!wait || !thread->in_call || thread->poll_known || !(wait->flags & WAIT_MANY))
+		return;
+	if (call_of(state, thread)->kind == CALL_POLL)
 		tell_told(state, thread, wait);
+	else if (call_of(state, thread)->kind == CALL_EPOLL)
+		tell_room(state, thread, wait);
 }
 
 /* Calls that take what came. What is written next may well go elsewhere. */
@@ -634,7 +678,7 @@ void polled_used(struct state *state, struct thread *thread, const struct event 
 	if ((thread->poll_set < 0 || set_of(state, thread->process, thread->poll_set)->whole) &&
 	    !is_watched(state, thread, fd))
 		return;
-	if (thread->poll_count == 1 || wait->fd >= 0) {
+	if ((thread->poll_set < 0 && thread->poll_count == 1) || wait->fd >= 0) {
 		thread->poll_open = false; /* it is known already */
 		return;
 	}

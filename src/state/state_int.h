@@ -791,6 +791,8 @@ void seen_object(struct state *state, struct wait *wait, const struct fact_wait 
 
 size_t polled_watched(const struct state *state, const struct thread *thread, int32_t *out_fds,
 		      size_t max);
+int32_t polled_for_room(
+	const struct thread *thread); /* the only one watched for that; -1 = none, or several */
 /* The same as it was told of the same call the last time that it was looked at. */
 size_t polled_watched_before(const struct thread *thread, int32_t *out_fds, size_t max);
 /* Name 'wait' by that, which is inferred; there is something. */

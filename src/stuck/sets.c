@@ -35,14 +35,20 @@ static void add_fd(struct asleep *asleep, int32_t fd, uint64_t inode, bool reads
 		asleep_give_up(asleep);
 }
 
-static void set_object(struct asleep *asleep, const int32_t *fds, size_t count, bool is_more)
+/* A descriptor of a set, and whether only room to write is awaited there. */
+struct watched {
+	int32_t fd;
+	bool for_room;
+};
+
+static void set_object(struct asleep *asleep, const struct watched *fds, size_t count, bool is_more)
 {
-	char list[96] = "";
+	char list[256] = "";
 	size_t used = 0;
 
 	for (size_t i = 0; i < count && i < 8; i++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d", i ? ", " : "",
-					 fds[i]);
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d%s", i ? ", " : "",
+					 fds[i].fd, fds[i].for_room ? " (to write)" : "");
 	wait_object(asleep->wait, "%sfd %s%s", count > 1 ? "any of " : "", list,
 		    count > 8 || is_more ? " ..." : "");
 }
@@ -62,7 +68,7 @@ void poll_wait(struct asleep *asleep)
 	const uint64_t *args = asleep->task.args;
 	size_t count = args[1] < SET_MAX ? (size_t)args[1] : SET_MAX, used = 0;
 	AUTO_FREE struct pollfd *set = xcalloc(SET_MAX, sizeof(*set));
-	int32_t fds[SET_MAX];
+	struct watched fds[SET_MAX];
 
 	if (!count) {
 		asleep->wait->has_outside = true; /* a signal */
@@ -73,11 +79,14 @@ void poll_wait(struct asleep *asleep)
 	    args[1] > SET_MAX)
 		asleep_give_up(asleep);
 	for (size_t i = 0; i < count; i++) {
+		bool reads, writes;
+
 		if (set[i].fd < 0)
 			continue;
-		fds[used++] = set[i].fd;
-		add_fd(asleep, set[i].fd, 0, set[i].events & (POLLIN | POLLRDNORM | POLLPRI),
-		       set[i].events & (POLLOUT | POLLWRNORM));
+		reads = set[i].events & (POLLIN | POLLRDNORM | POLLPRI);
+		writes = set[i].events & (POLLOUT | POLLWRNORM);
+		fds[used++] = (struct watched){ set[i].fd, writes && !reads };
+		add_fd(asleep, set[i].fd, 0, reads, writes);
 	}
 	set_object(asleep, fds, used, args[1] > SET_MAX);
 }
@@ -92,7 +101,7 @@ void select_wait(struct asleep *asleep)
 	const uint64_t *args = asleep->task.args;
 	size_t count = args[0] < 1024 ? (size_t)args[0] : 1024, used = 0;
 	uint64_t sets[3][1024 / 64] = { 0 };
-	int32_t fds[SET_MAX];
+	struct watched fds[SET_MAX];
 
 	read_timeout(asleep, args[4]);
 	/* The kernel keeps the sets that were asked for in itself: those in memory are only written at the end. */
@@ -113,7 +122,7 @@ void select_wait(struct asleep *asleep)
 			asleep_give_up(asleep);
 			break;
 		}
-		fds[used++] = (int32_t)fd;
+		fds[used++] = (struct watched){ (int32_t)fd, !reads };
 		add_fd(asleep, (int32_t)fd, 0, reads, writes);
 	}
 	if (used)
@@ -143,7 +152,7 @@ static void add_sharers(struct asleep *asleep, int32_t fd)
 }
 
 /* "tfd:        5 events:       19 data: ...  pos:0 ino:1f4 sdev:9": the descriptors into 'fds'; how many. */
-static size_t add_epoll(struct asleep *asleep, int32_t set, int32_t fds[SET_MAX])
+static size_t add_epoll(struct asleep *asleep, int32_t set, struct watched fds[SET_MAX])
 {
 	AUTO_FREE char *text = xmalloc(FDINFO_MAX);
 	char name[64];
@@ -158,17 +167,20 @@ static size_t add_epoll(struct asleep *asleep, int32_t set, int32_t fds[SET_MAX]
 	if (strlen(text) == FDINFO_MAX - 1)
 		asleep_give_up(asleep);
 	for (at = strstr(text, "tfd:"); at; at = strstr(at + 4, "tfd:")) {
+		bool reads, writes;
 		uint32_t events;
 		uint64_t inode = 0;
 
 		if (used == SET_MAX ||
-		    sscanf(at, "tfd: %d events: %x data: %*x pos:%*d ino:%" SCNx64, &fds[used],
+		    sscanf(at, "tfd: %d events: %x data: %*x pos:%*d ino:%" SCNx64, &fds[used].fd,
 			   &events, &inode) < 2) {
 			asleep_give_up(asleep);
 			break;
 		}
-		add_fd(asleep, fds[used], inode, events & (EPOLLIN | EPOLLRDNORM | EPOLLPRI),
-		       events & (EPOLLOUT | EPOLLWRNORM));
+		reads = events & (EPOLLIN | EPOLLRDNORM | EPOLLPRI);
+		writes = events & (EPOLLOUT | EPOLLWRNORM);
+		fds[used].for_room = writes && !reads;
+		add_fd(asleep, fds[used].fd, inode, reads, writes);
 		used++;
 	}
 	return used;
@@ -177,7 +189,7 @@ static size_t add_epoll(struct asleep *asleep, int32_t set, int32_t fds[SET_MAX]
 /* The kernel allows no deeper ones. */
 void epoll_source(struct asleep *asleep, int32_t fd)
 {
-	int32_t fds[SET_MAX];
+	struct watched fds[SET_MAX];
 
 	if (asleep->epoll_depth >= NESTED_MAX) {
 		asleep_give_up(asleep);
@@ -192,7 +204,7 @@ void epoll_source(struct asleep *asleep, int32_t fd)
 
 static void epoll_set(struct asleep *asleep)
 {
-	int32_t fds[SET_MAX];
+	struct watched fds[SET_MAX];
 	size_t used = add_epoll(asleep, (int32_t)asleep->task.args[0], fds);
 
 	if (used)

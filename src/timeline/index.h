@@ -23,7 +23,7 @@ struct index_key {
 };
 
 /* Bump it with every change of what the engine makes of events. */
-#define INDEX_ENGINE 34
+#define INDEX_ENGINE 35
 
 /*
  * Open the index in 'dir', when it is a file of ours, root's or of who owns the folder above. Returns

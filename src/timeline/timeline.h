@@ -346,6 +346,7 @@ enum wait_flag {
 #define BY_GLIBC_OWNER	     "glibc_owner"
 #define BY_TOLD_BEFORE	     "told_before"
 #define BY_PASSED_ON	     "passed_on"
+#define BY_WRITTEN_TO	     "written_to"
 #define BY_SEEN		     "seen " /* and a name of stuck/how.h */
 #define BY_CHILD_SIGNAL	     "child_signal"
 #define BY_ONLY_ONE_LEFT     "only_one_left"

@@ -93,6 +93,11 @@ while True:
             poll = select.poll()
             poll.register(client, select.POLLOUT)
             poll.poll()
+        elif how == "epoll":
+            poll, own = select.epoll(), os.pipe()
+            poll.register(client, select.EPOLLOUT)
+            poll.register(own[0], select.EPOLLIN)
+            poll.poll()
         else:
             select.select([], [client], [])
 """
@@ -100,7 +105,7 @@ while True:
 
 def a_client_takes_nothing(tap):
     """Its server waits to write to it: that is no waiting for work."""
-    for how in ("send", "poll", "select"):
+    for how in ("send", "poll", "select", "epoll"):
         with kernel.running(sys.executable, "-c", ANSWERS, how) as server:
             if not hung(server.pid):
                 kernel.absent("no server that hangs")

@@ -60,6 +60,7 @@ const char *why_reason_name(enum why_reason_kind kind)
 		[WHY_REASON_GLIBC_OWNER] = BY_GLIBC_OWNER,
 		[WHY_REASON_TOLD_BEFORE] = BY_TOLD_BEFORE,
 		[WHY_REASON_PASSED_ON] = BY_PASSED_ON,
+		[WHY_REASON_WRITTEN_TO] = BY_WRITTEN_TO,
 		[WHY_REASON_QUEUE_FULL] = "queue_full",
 		[WHY_REASON_ENDED_BELOW] = "request_below_ended",
 		[WHY_REASON_NOT_AT_DISK] = "not_at_disk",

@@ -75,6 +75,7 @@ enum why_reason_kind {
 	WHY_REASON_GLIBC_OWNER,	      /* glibc keeps the owner of a lock there */
 	WHY_REASON_TOLD_BEFORE,	      /* of the same call, when it was looked at last */
 	WHY_REASON_PASSED_ON,	      /* what had come was sent on there, and nothing came back */
+	WHY_REASON_WRITTEN_TO,	      /* of what is watched, room to write is awaited there only */
 	WHY_REASON_QUEUE_FULL,	      /* it listens, and had no room for a connection */
 	WHY_REASON_ENDED_BELOW, /* the request ended right behind one below it that a limit had held back */
 	WHY_REASON_NOT_AT_DISK, /* it slept for I/O, and no such request was with the disk */

@@ -97,6 +97,39 @@ struct file {
 	struct path f_path;
 };
 
+struct rb_node {
+	unsigned long __rb_parent_color;
+	struct rb_node *rb_right;
+	struct rb_node *rb_left;
+};
+
+struct rb_root {
+	struct rb_node *rb_node;
+};
+
+struct rb_root_cached {
+	struct rb_root rb_root;
+};
+
+struct eventpoll {
+	struct rb_root_cached rbr;
+	struct file *file;
+};
+
+struct epoll_filefd {
+	int fd;
+};
+
+struct epoll_event {
+	unsigned int events;
+};
+
+struct epitem {
+	struct rb_node rbn;
+	struct epoll_filefd ffd;
+	struct epoll_event event;
+};
+
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;

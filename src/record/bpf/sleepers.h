@@ -7,6 +7,7 @@
  *		   and the writer of a rwlock, beside it
  *	connect()  where to
  *	open()     which path: a FIFO of which nobody has the other end
+ *	epoll_wait()  which descriptors are watched only until there is room for what is to be written
  */
 #ifndef RECORD_BPF_SLEEPERS_H
 #define RECORD_BPF_SLEEPERS_H
@@ -113,6 +114,51 @@ static void look_at_futex(struct task_struct *task, __u64 address, struct pt_reg
 	}
 	if (owner & FUTEX_TID_MASK)
 		emit_owner(address, owner, inferred);
+}
+
+#define TREE_STEPS 192 /* between nodes: a tree of a third of that is seen whole */
+
+/* Not static: see emit_of(). 'node' is in the tree of what an epoll descriptor watches. */
+int emit_item(__u64 address, __u64 node);
+
+__attribute__((noinline)) int emit_item(__u64 address, __u64 node)
+{
+	struct epitem *item = (void *)(node - bpf_core_field_offset(struct epitem, rbn));
+	__u32 events = BPF_CORE_READ(item, event.events);
+
+	if (events & POLL_WRITES && !(events & POLL_READS))
+		emit_of(address, BPF_CORE_READ(item, ffd.fd), RAW_CALL_WATCHED,
+			(__u64)RAW_FOR_ROOM << 32);
+	return 0;
+}
+
+/* Through the tree, from node to node: down the left side, then down the right one, then up. */
+static void look_at_epoll(struct task_struct *task, __u64 address, struct pt_regs *regs)
+{
+	struct file *file = file_of(task, (__s32)CALL_ARG1(regs));
+	struct eventpoll *epoll = file ? BPF_CORE_READ(file, private_data) : NULL;
+	struct rb_node *node, *next, *from = NULL;
+
+	if (!epoll || BPF_CORE_READ(epoll, file) != file)
+		return;
+	node = BPF_CORE_READ(epoll, rbr.rb_root.rb_node);
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < TREE_STEPS && node; i++) {
+		struct rb_node *up = (void *)(BPF_CORE_READ(node, __rb_parent_color) & ~3ul);
+		struct rb_node *left = BPF_CORE_READ(node, rb_left);
+		struct rb_node *right = BPF_CORE_READ(node, rb_right);
+
+		if (from == up)
+			emit_item(address, (__u64)node);
+		if (from == up && left)
+			next = left;
+		else if (from != right && right)
+			next = right;
+		else
+			next = up;
+		from = node;
+		node = next;
+	}
 }
 
 /* The text of a user's is copied behind what is kept of the record, and moved to its place then. */

@@ -466,6 +466,16 @@ static void of_many_that_end_at_one_that_is_awaited(void **unused)
 			   "[any of: fd 3 = pipe:[5], fd 6 = pipe:[9]]");
 }
 
+/* It waits until the one can take what is to be written, and looks at what may come from the other one. */
+static void of_many_the_one_that_is_written_to_is_awaited(void **unused)
+{
+#define WRITES_TO(HOW) WATCHES("9") " 60 cpu0 fdname 7 3 pipe:[5] pipe " HOW "\n"
+	says_inferred(WRITES_TO("room"), "other_thread 8 50 running",
+		      "it takes what is to be written");
+	says(WRITES_TO("watched"), "stuck 7 50 epoll_wait: the recording ended "
+				   "[any of: fd 3 = pipe:[5], fd 6 = pipe:[9]]");
+}
+
 /* What has no other end at all is nobody's to end but its own, as long as it has one thread. */
 static void of_many_its_own_do_not_count(void **unused)
 {
@@ -788,6 +798,7 @@ int main(void)
 		cmocka_unit_test(a_lock_of_a_family_is_its_eldests),
 		cmocka_unit_test(who_used_a_semaphore_last_is_inferred),
 		cmocka_unit_test(of_many_that_end_at_one_that_is_awaited),
+		cmocka_unit_test(of_many_the_one_that_is_written_to_is_awaited),
 		cmocka_unit_test(of_many_its_own_do_not_count),
 		cmocka_unit_test(who_listens_is_awaited_by_who_was_not_accepted),
 		cmocka_unit_test(who_listens_is_awaited_by_who_connects),

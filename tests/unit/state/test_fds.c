@@ -124,6 +124,24 @@ static void who_wakes_by_a_write_says_what_came(void **unused)
 	told_free(told);
 }
 
+/* The recorder tells of what an epoll descriptor watches only what is watched for room to write. */
+static void a_set_watched_for_room_at_its_client_does_not_wait_for_work(void **unused)
+{
+#define CLIENT \
+	"fd 7 5 epoll epoll\nfd 7 8 accepted client\nfd 7 9 pipe pipe:[1]\nepoll 7 5 8\nepoll 7 5 9\n"
+	struct told *told = polled(CLIENT, "enter epoll_wait 5", "enter getpid", "");
+
+	assert_true(wait_of(told, 7, 0)->flags & WAIT_SERVER);
+	assert_string_equal(object_of(told, 7, 0), "any of: fd 8 = client, fd 9 = pipe:[1]");
+	told_free(told);
+	told = polled(CLIENT, "enter epoll_wait 5\n 6 cpu0 fdname 7 8 client accepted room",
+		      "enter getpid", "");
+	assert_false(wait_of(told, 7, 0)->flags & WAIT_SERVER);
+	assert_string_equal(object_of(told, 7, 0),
+			    "any of: fd 8 = client (to write), fd 9 = pipe:[1]");
+	told_free(told);
+}
+
 /* A set within a set stands for what that watches. */
 static void a_set_within_a_set_is_looked_into(void **unused)
 {
@@ -366,6 +384,7 @@ int main(void)
 		cmocka_unit_test(a_closed_descriptor_leaves_the_set),
 		cmocka_unit_test(of_a_set_that_is_not_known_nothing_is_told),
 		cmocka_unit_test(who_wakes_by_a_write_says_what_came),
+		cmocka_unit_test(a_set_watched_for_room_at_its_client_does_not_wait_for_work),
 		cmocka_unit_test(a_set_within_a_set_is_looked_into),
 		cmocka_unit_test(what_the_recorder_saw_watched_is_what_it_waits_for),
 		cmocka_unit_test(who_waits_until_it_can_write_does_not_wait_for_work),
