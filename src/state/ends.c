@@ -256,6 +256,17 @@ static bool has_object(const struct state *state, const struct process *process,
 	return false;
 }
 
+bool ends_at_parent(struct state *state, const struct process *own, const struct object *object,
+		    const struct others *others)
+{
+	const struct thread *main = state_living(state, own->tgid);
+	uint32_t up = main ? main->tl->parent : SLOT_NONE;
+
+	return others->count == 1 && up < state->tl->thread_count &&
+	       others->process[0] == state->threads[up]->process &&
+	       object->role != FD_ROLE_ACCEPTED;
+}
+
 /* Its number is that of who listened, which has forked since: of the accepted one's process the parent, or its parent. */
 static const struct process *client_of_parent(struct state *state, const struct process *own,
 					      const char *name)

@@ -55,6 +55,10 @@ struct others {
 void ends_others(struct ends *ends, const struct process *own, const struct object *object,
 		 struct others *out);
 
+/* Is that its channel to its parent, of whom alone 'others' of the object are, and not who asks it? */
+bool ends_at_parent(struct state *state, const struct process *own, const struct object *object,
+		    const struct others *others);
+
 /* Who listens where the socket of that name connects to: "tcp A->B", "unix PATH". */
 void ends_listeners(struct ends *ends, const struct process *own, const char *name,
 		    struct others *out);

@@ -556,7 +556,8 @@ static struct awaited of_passed(struct ends *ends, const struct thread *thread, 
 		if (!object)
 			return nobody;
 		ends_others(ends, thread->process, object, &others);
-		if (object->role != FD_ROLE_LISTEN && !is_own_alone(thread, object, &others))
+		if (object->role != FD_ROLE_LISTEN && !is_own_alone(thread, object, &others) &&
+		    !ends_at_parent(state, thread->process, object, &others))
 			return nobody;
 	}
 	ends_others(ends, thread->process, passed, &others);

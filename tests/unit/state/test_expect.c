@@ -643,6 +643,12 @@ static void datagrams_come_from_who_is_bound_there(void **unused)
 	"  2 cpu0 enter epoll_ctl 7 1 3\n  2 cpu0 leave epoll_ctl 0\n"     \
 	"  2 cpu0 enter epoll_ctl 7 1 4\n  2 cpu0 leave epoll_ctl 0\n"
 
+#define MASTER "thread 1 1 0 S master\n"
+#define CHANNEL(TO)                                         \
+	"  3 cpu0 fdname 7 5 \"unix 11->12\" socket\n"      \
+	"  3 cpu0 fdname " TO " 5 \"unix 12->11\" socket\n" \
+	"  3 cpu0 enter epoll_ctl 7 1 5\n  3 cpu0 leave epoll_ctl 0\n"
+
 #define WATCHES_BOTH                     \
 	"  9 cpu0 enter epoll_wait 7\n"  \
 	" 10 cpu0 switch 7(blocked) 0\n" \
@@ -667,9 +673,14 @@ static void who_got_what_came_last_is_awaited(void **unused)
 		PROXY "  3 cpu0 fdname 7 5 \"tcp 127.0.0.1:5->127.0.0.1:6\" connected\n"
 		      "  3 cpu0 enter epoll_ctl 7 1 5\n  3 cpu0 leave epoll_ctl 0\n" TAKES("3", "3")
 			      SENDS("4", "4") WATCHES_BOTH,
+		MASTER PROXY CHANNEL("9") TAKES("3", "3") SENDS("4", "4") WATCHES_BOTH,
 	};
 
 	says_inferred(PROXY TAKES("3", "3") SENDS("4", "4") WATCHES_BOTH,
+		      "other_thread 8 50 running",
+		      "what had come last was sent on to it, and it has not answered since");
+	/* Its parent's word may come, too. */
+	says_inferred(MASTER PROXY CHANNEL("1") TAKES("3", "3") SENDS("4", "4") WATCHES_BOTH,
 		      "other_thread 8 50 running",
 		      "what had come last was sent on to it, and it has not answered since");
 	for (size_t i = 0; i < ARRAY_LEN(unknown); i++) {
