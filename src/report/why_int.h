@@ -77,6 +77,8 @@ char *words_row_short(const struct why *why, const struct why_row *row);
 char *words_root_short(const struct why *why, const struct why_root *root); /* no counts */
 size_t words_hop_count(const struct why *why);				    /* hops worth telling */
 char *words_hop(const struct why *why, size_t index);
+/* Only what it reported, which is something, and who woke it. */
+char *words_hop_told(const struct why_hop *hop);
 char *words_wait(const struct why_wait *wait);
 char *words_waker(const struct why_wait *wait);		/* "woken by make[512] in write" */
 char *words_line(const struct why *why, uint32_t line); /* "Blocked > read > fd 3 = /etc/passwd" */

@@ -14,7 +14,8 @@
 #include "report/table.h"
 #include "report/why_int.h"
 
-#define HOPS_TOLD 8 /* so many alike, one after the other, are told by the first and the last */
+#define TOLD_LEAST 50 /* a hold-up of less than one in so many parts is not told in the head */
+#define HOPS_TOLD  8  /* so many alike, one after the other, are told by the first and the last */
 
 static void set_bold(FILE *out, bool colour)
 {
@@ -258,6 +259,26 @@ static void print_stand_ins(const struct page *page)
 	table_wrap(page->out, safe, 2);
 }
 
+/* On the way from the target to who held it up most: what the last one who waited told of that, which is next to the cause. */
+static void print_told(const struct page *page)
+{
+	const struct why *details = page->why->process ? &page->why->process->told : page->why;
+	const struct why_hop *hop = NULL;
+	AUTO_FREE char *told = NULL, *text = NULL, *safe = NULL;
+
+	for (size_t i = 0; i + 1 < details->chain_count; i++) {
+		if (details->chain[i].told)
+			hop = &details->chain[i];
+	}
+	if (!hop || hop->ns * TOLD_LEAST < why_window_ns(page->why))
+		return;
+	told = words_hop_told(hop);
+	text = xasprintf("Behind the largest hold-up, %s: %s", text_duration(hop->ns).s, told);
+	safe = text_escaped(text);
+	fputs("  ", page->out);
+	table_wrap(page->out, safe, 2);
+}
+
 static void why_print_conclusion(const struct page *page)
 {
 	const struct why *why = page->why;
@@ -284,6 +305,7 @@ static void why_print_conclusion(const struct page *page)
 	if (why_window_ns(why) > 0)
 		print_plain(page, plains, ARRAY_LEN(plains));
 	why_text_held_most(page);
+	print_told(page);
 	if (page->opts->window_chosen || why->target.tid != page->facts->target_tid)
 		fprintf(page->out, "  Window: %s to %s of the recording.\n",
 			page_since(page->facts->first_ns, why->start_ns).s,

@@ -368,6 +368,12 @@ static void put_told(FILE *out, const struct why_root *root)
 		fprintf(out, " (%s of the time)", text_percent(root->told_ns, root->ns).s);
 }
 
+/* Who woke it is what ended the wait: nothing else is known of that. */
+static bool hop_is_woken(const struct why_hop *hop)
+{
+	return !hop->instead && !hop->inferred && !hop->owner.tid;
+}
+
 static void put_hop_told(FILE *out, const struct why_hop *hop)
 {
 	if (!hop->told)
@@ -658,7 +664,23 @@ char *words_hop(const struct why *why, size_t index)
 		put_hop_instead(words.out, hop);
 	else if (hop->woken_by[0] || hop->woken_by_data)
 		put_hop_waker(words.out, hop);
-	if (hop->waker_told && hop->waker.tid && !hop->instead && !hop->inferred && !hop->owner.tid)
+	if (hop->waker_told && hop->waker.tid && hop_is_woken(hop))
+		fprintf(words.out, ", which reports: %s", hop->waker_told);
+	return words_end(&words);
+}
+
+char *words_hop_told(const struct why_hop *hop)
+{
+	struct words words;
+
+	words_begin(&words);
+	why_put_thread(words.out, &hop->who);
+	fprintf(words.out, " reports: %s", hop->told);
+	if (hop->waker.tid && hop_is_woken(hop)) {
+		fputs("; woken by ", words.out);
+		why_put_thread(words.out, &hop->waker);
+	}
+	if (hop->waker_told && hop->waker.tid && hop_is_woken(hop))
 		fprintf(words.out, ", which reports: %s", hop->waker_told);
 	return words_end(&words);
 }
