@@ -11,6 +11,9 @@
 #include "base/search.h"
 #include "event/idle_table.h"
 
+#define AMID	    8u /* own frames, at least */
+#define AMID_SCRIPT 5u
+
 #define TEXT_MAX 16384
 
 static const char *stacks_keep(struct stacks *stacks, const char *text)
@@ -514,6 +517,26 @@ void stacks_finish(struct stacks *stacks)
 		      compare_samples);
 	stacks_find_places(stacks);
 	stacks_find_idle(stacks);
+}
+
+/* Runtimes that compile as they run have as many frames in a thread that waits for work. */
+static bool has_made_code(const struct stacks *stacks, const struct stack *stack)
+{
+	for (uint32_t i = 0; i < stack->count; i++) {
+		const char *module = stacks->frames[stacks->frame_ids[stack->first + i]].module;
+
+		if (module && (strcmp(module, "[jit]") == 0 || strcmp(module, "libjvm.so") == 0))
+			return true;
+	}
+	return false;
+}
+
+bool stacks_is_amid(const struct stacks *stacks, const struct stack *stack)
+{
+	bool is_script = stack->script != FRAME_NONE;
+
+	return stack->depth >= (is_script ? AMID_SCRIPT : AMID) &&
+	       (is_script || !has_made_code(stacks, stack));
 }
 
 size_t stacks_unnamed(const struct stacks *stacks)

@@ -661,11 +661,29 @@ static bool is_in_chain(const struct stuck_thread *thread)
 	       thread->root == STUCK_ROOT_INSIDE;
 }
 
+/* Of those that wait for nobody who is there, the ones that were at something, and wait for no time and no work. */
+static bool *amid_work(const struct report_stuck *report)
+{
+	const struct stuck *stuck = report->stuck;
+	bool *amid = xcalloc(stuck->count + 1, sizeof(*amid));
+
+	for (size_t i = 0; i < stuck->count; i++) {
+		const struct stuck_thread *thread = &stuck->threads[i];
+		uint32_t number;
+		const struct stack *stack = stack_of(report->stacks, thread->tid, &number);
+
+		amid[i] = stack && thread->kind == STUCK_UNOWNED && stack->idle == STACK_NOT_IDLE &&
+			  stacks_is_amid(report->stacks, stack);
+	}
+	return amid;
+}
+
 static void print_idle(FILE *out, const struct report_stuck *report, struct rows *rows)
 {
+	AUTO_FREE bool *amid = amid_work(report);
 	struct stuck_fold fold;
 
-	stuck_fold_make(report->stuck, &fold);
+	stuck_fold_make(report->stuck, amid, &fold);
 	for (size_t i = 0; i < fold.count && report->all;) {
 		size_t count = report->unfold || report->whole ? 1 : stuck_fold_length(&fold, i);
 

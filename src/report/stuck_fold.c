@@ -28,10 +28,12 @@ char *stuck_fold_object(const struct stuck_thread *thread)
 }
 
 /* Whoever is in no call stays alone. */
-static char *stuck_fold_key_of(const struct stuck_thread *thread)
+static char *stuck_fold_key_of(const struct stuck_thread *thread, bool apart)
 {
 	AUTO_FREE char *object = stuck_fold_object(thread);
 
+	if (apart)
+		return xasprintf("!%010d %010d", thread->tgid, thread->tid);
 	return thread->in[0] ? xasprintf("%010d %d %d %d %s %s", thread->tgid, thread->kind,
 					 thread->root, thread->is_timed, thread->in, object)
 			     : xasprintf("%010d %010d", thread->tgid, thread->tid);
@@ -51,7 +53,7 @@ static int by_key(const void *left, const void *right)
 	return order ? order : (a->index > b->index) - (a->index < b->index);
 }
 
-void stuck_fold_make(const struct stuck *stuck, struct stuck_fold *out_fold)
+void stuck_fold_make(const struct stuck *stuck, const bool *apart, struct stuck_fold *out_fold)
 {
 	AUTO_FREE struct row *rows = xcalloc(stuck->count + 1, sizeof(*rows));
 	struct stuck_fold fold = { .indices = xcalloc(stuck->count + 1, sizeof(*fold.indices)),
@@ -60,7 +62,7 @@ void stuck_fold_make(const struct stuck *stuck, struct stuck_fold *out_fold)
 	for (size_t i = 0; i < stuck->count; i++) {
 		if (stuck_is_idle(&stuck->threads[i]))
 			rows[fold.count++] =
-				(struct row){ stuck_fold_key_of(&stuck->threads[i]), i };
+				(struct row){ stuck_fold_key_of(&stuck->threads[i], apart[i]), i };
 	}
 	qsort(rows, fold.count, sizeof(*rows), by_key);
 	for (size_t i = 0; i < fold.count; i++) {

@@ -19,8 +19,8 @@ struct stuck_fold {
 	size_t count;
 };
 
-/* Of all idle threads. End it with stuck_fold_fini(). */
-void stuck_fold_make(const struct stuck *stuck, struct stuck_fold *out_fold);
+/* Of all idle threads; those 'apart', by their index, come first, each alone. End it with stuck_fold_fini(). */
+void stuck_fold_make(const struct stuck *stuck, const bool *apart, struct stuck_fold *out_fold);
 void stuck_fold_fini(struct stuck_fold *fold);
 
 /* How many from 'from' on wait alike: 1 when those are not to be one line. */

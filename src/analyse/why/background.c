@@ -9,8 +9,6 @@
 
 #define OUTERMOST \
 	4u /* own frames, at most: the loop of a library below the function of the thread, say */
-#define AMID	    8u /* own frames, at least: a loop that waits has not so many above it */
-#define AMID_SCRIPT 5u
 
 /* What it waited for did not come, or its own time was up: a sleep, too, but for 'in_vain'. */
 static bool background_waited(const struct why_root *root, const struct why *part)
@@ -28,18 +26,6 @@ static const struct stack *background_stack(const struct why_root *root,
 	return root->waited.count ? &stacks->stacks[root->waited.at[0].stack] : NULL;
 }
 
-/* Runtimes that compile as they run have as many frames in a thread that waits for work. */
-static bool has_made_code(const struct stacks *stacks, const struct stack *stack)
-{
-	for (uint32_t i = 0; i < stack->count; i++) {
-		const char *module = stacks->frames[stacks->frame_ids[stack->first + i]].module;
-
-		if (module && (strcmp(module, "[jit]") == 0 || strcmp(module, "libjvm.so") == 0))
-			return true;
-	}
-	return false;
-}
-
 bool why_is_amid_work(const struct why *part, const struct stacks *stacks)
 {
 	uint64_t deep_ns = 0;
@@ -48,10 +34,8 @@ bool why_is_amid_work(const struct why *part, const struct stacks *stacks)
 		const struct why_root *root = &part->roots[i];
 		const struct stack *stack =
 			background_waited(root, part) ? background_stack(root, stacks) : NULL;
-		bool is_script = stack && stack->script != FRAME_NONE;
 
-		if (stack && stack->depth >= (is_script ? AMID_SCRIPT : AMID) &&
-		    (is_script || !has_made_code(stacks, stack)))
+		if (stack && stacks_is_amid(stacks, stack))
 			deep_ns += root->ns;
 	}
 	return deep_ns * 2 >= part->end_ns - part->start_ns;

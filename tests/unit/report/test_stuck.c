@@ -246,6 +246,32 @@ static void one_line_has_the_places_of_all(void **unused)
 	stacks_fini(&stacks);
 }
 
+/* Thread 4 is at something, deep in its own code; the others wait for work. */
+static void who_waits_amid_its_work_stands_before_who_waits_for_work(void **unused)
+{
+	uint32_t frames[9] = { 0, 1, 2, 2, 2, 2, 2, 2, 2 };
+	static const char *const functions[] = { "take_job", "lock_row", "run" };
+	struct stacks stacks = { 0 };
+	AUTO_FREE char *text = NULL;
+	const char *alone;
+
+	for (uint32_t i = 0; i < ARRAY_LEN(functions); i++)
+		stacks_add_frame(&stacks, &(struct stack_frame){ .function = functions[i],
+								 .module = "server" });
+	assert_true(stacks_add_stack(&stacks, frames, 1, NULL));
+	assert_true(stacks_add_stack(&stacks, frames + 1, 8, NULL));
+	for (int32_t tid = 1; tid <= 5; tid++)
+		stacks_add_wait(&stacks,
+				&(struct stack_wait){ .tid = tid, .end_ns = 5, .stack = tid == 4 });
+	stacks_finish(&stacks);
+	text = idle_text_of(5, false, &stacks);
+	alone = strstr(text, "\nt4[4] waits for ");
+	assert_non_null(alone);
+	assert_non_null(strstr(alone, "    at lock_row (server), called by run"));
+	assert_non_null(strstr(alone, "4 threads wait for up to 4.000 s"));
+	stacks_fini(&stacks);
+}
+
 static void two_alike_and_unfolded_ones_are_lines_of_their_own(void **unused)
 {
 	AUTO_FREE char *two = idle_text(2, false), *unfolded = idle_text(4, true);
@@ -398,6 +424,7 @@ int main(void)
 		cmocka_unit_test(who_waits_alike_is_one_line),
 		cmocka_unit_test(one_line_has_the_places_of_all),
 		cmocka_unit_test(who_runs_of_several_is_said_and_that_others_could_end_it),
+		cmocka_unit_test(who_waits_amid_its_work_stands_before_who_waits_for_work),
 		cmocka_unit_test(two_alike_and_unfolded_ones_are_lines_of_their_own),
 		cmocka_unit_test(what_is_known_of_an_end_has_words_of_its_own),
 		cmocka_unit_test(what_is_inferred_of_an_end_is_labelled),
