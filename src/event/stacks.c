@@ -183,6 +183,12 @@ static const char *const language_functions[] = {
 	"net.*", "sync.*", "time.Sleep"
 };
 
+/* Of Go's scheduler, below what a thread does for it: each thread that runs no goroutine is in them. */
+static const char *const scheduler_functions[] = { "runtime.mcall",	   "runtime.park_m",
+						   "runtime.schedule",	   "runtime.mstart*",
+						   "runtime.systemstack*", "runtime.goexit*",
+						   "runtime.rt0_go*",	   "runtime/cgo*" };
+
 /* Functions of those into which the compiler puts what the program gave them to call: a prefix. */
 static const char *const calling_functions[] = {
 	"std::_Function_handler<", "std::thread::_State_impl<",
@@ -412,6 +418,7 @@ static uint32_t stacks_native_place(const struct stacks *stacks, uint32_t stack)
 {
 	const struct stack_frame *c_callee = NULL;
 	uint32_t in_program = FRAME_NONE, in_library = FRAME_NONE, unknown = FRAME_NONE;
+	uint32_t scheduler = FRAME_NONE;
 
 	for (uint32_t at = 0; at < stacks->stacks[stack].count; at++) {
 		const struct stack_frame *frame = stacks_frame(stacks, stack, at);
@@ -421,6 +428,9 @@ static uint32_t stacks_native_place(const struct stacks *stacks, uint32_t stack)
 		else if (begins_with_one(frame->module, language_modules,
 					 ARRAY_LEN(language_modules)))
 			in_library = at;
+		else if (is_one_of(frame->function, scheduler_functions,
+				   ARRAY_LEN(scheduler_functions)))
+			scheduler = at;
 		else if (is_language_function(frame->function))
 			in_program = at;
 		else if (is_unknown_code(frame))
@@ -431,6 +441,8 @@ static uint32_t stacks_native_place(const struct stacks *stacks, uint32_t stack)
 	}
 	if (in_program == FRAME_NONE)
 		in_program = in_library;
+	if (in_program == FRAME_NONE)
+		in_program = scheduler;
 	return in_program != FRAME_NONE ? in_program : unknown;
 }
 

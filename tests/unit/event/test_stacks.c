@@ -207,6 +207,12 @@ static void the_place_is_behind_the_languages_own_libraries(void **unused)
 	static const char *const go_stack[][2] = { { "runtime.futexsleep", "prog" },
 						   { "runtime.mcall", "prog" },
 						   { NULL, "[jit]" } };
+	static const char *const go_poll[][2] = {
+		{ "runtime.epollwait", "prog" },    { "runtime.netpoll", "prog" },
+		{ "runtime.findRunnable", "prog" }, { "runtime.schedule", "prog" },
+		{ "runtime.mstart1", "prog" },	    { "runtime.mstart0", "prog" },
+		{ "runtime/cgo(.text)", "prog" }
+	};
 	static const char *const made[][2] = { { "read", "libc.so.6" }, { NULL, "[jit]" } };
 	/* What the thread was given to call is a part of who calls it. */
 	static const char *const closure[][2] = {
@@ -242,7 +248,8 @@ static void the_place_is_behind_the_languages_own_libraries(void **unused)
 	assert_int_equal(place_of(5, rust), 3);
 	assert_int_equal(place_of(2, other_trait), 1);
 	assert_int_equal(place_of(5, go), 4);
-	assert_int_equal(place_of(3, go_stack), 1);
+	assert_int_equal(place_of(3, go_stack), 0);
+	assert_int_equal(place_of(7, go_poll), 2);
 	assert_int_equal(place_of(2, made), 1);
 	assert_int_equal(place_of(5, closure), 2);
 	assert_int_equal(place_of(5, nothing_else), 2);
