@@ -29,8 +29,7 @@ int main(int argc, char **argv)
 	return run_end(&run, &(struct truth){
 				     .start_ns = start_ns,
 				     .end_ns = now_ns(),
-				     .kind = "preempted",
-				     .also = "cpu_queue",
+				     .kind = "cpu_queue",
 				     .root = root,
 				     .what = "the process that computes on the same CPU",
 			     });

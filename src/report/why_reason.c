@@ -38,6 +38,7 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 		"no thread ran on that CPU: throttled, or the machine stood still",
 	[WHY_REASON_ALLOWED] = "who waited may use %N only",
 	[WHY_REASON_SCHEDULED] = "with %N; who waited, with %O",
+	[WHY_REASON_GAVE_WAY] = "after sched_yield()",
 	[WHY_REASON_KERNEL_GAVE_UP] = "the kernel waited no longer",
 	[WHY_REASON_RCU] = "an RCU grace period",
 	[WHY_REASON_SRCU] = "an SRCU grace period",

@@ -1,7 +1,11 @@
 /*
  * charge_cpu.c - time in which a thread could run, and an interrupt or another thread did: charged to these.
+ *
+ * Who calls sched_yield() is not preempted: it gave up its CPU, and waits for one from then on. That is known where
+ * it is in that call when it comes back.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "analyse/why/charge_add.h"
 #include "analyse/why/why_int.h"
@@ -121,12 +125,30 @@ static uint32_t allowed(struct charger *charger, uint32_t waits, uint64_t since_
 	return charger->allowed;
 }
 
+/* Did it give up its CPU itself? */
+static bool gave_way(struct query *query, uint32_t slot, const struct tl_interval *in)
+{
+	struct tl_interval next;
+	struct tl_iter iter;
+
+	tl_iter_thread(&iter, query->tl, slot, in->end_ns, query_known_ns(query, slot));
+	while (tl_iter_entry(&iter, &next)) {
+		if (word_kind(next.word) == WORD_SYSCALL)
+			return strcmp(describe_word(query, word_plain(next.word)), "sched_yield") ==
+			       0;
+		if (word_wib(next.word) != WIB_INTERRUPTED)
+			break;
+	}
+	return false;
+}
+
 /* Runnable without a CPU: whoever had it. */
 void charge_queue(struct charger *charger, const struct place *place, uint32_t slot,
 		  const struct tl_interval *in)
 {
 	const struct timeline *tl = charger->query->tl;
-	bool preempted = word_kind(in->word) == WORD_PREEMPTED;
+	bool yielded = word_kind(in->word) == WORD_PREEMPTED && gave_way(charger->query, slot, in);
+	bool preempted = word_kind(in->word) == WORD_PREEMPTED && !yielded;
 	uint32_t cpu = word_arg(in->word);
 	struct root idle = { .kind = WHY_KIND_COUNT };
 	struct tl_iter iter;
@@ -152,7 +174,8 @@ void charge_queue(struct charger *charger, const struct place *place, uint32_t s
 			root = idle;
 		} else {
 			root.what = charge_what(charger, "ran instead");
-			root.reason = scheduled(charger, slot, ran.word, ran.start_ns);
+			root.reason = yielded ? charge_reason(charger, WHY_REASON_GAVE_WAY)
+					      : scheduled(charger, slot, ran.word, ran.start_ns);
 			if (!root.reason)
 				root.reason = allowed(charger, slot, ran.start_ns);
 		}

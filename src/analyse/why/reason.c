@@ -40,6 +40,7 @@ const char *why_reason_name(enum why_reason_kind kind)
 		[WHY_REASON_STOOD_STILL] = "throttled_or_stood_still",
 		[WHY_REASON_ALLOWED] = "allowed_cpus",
 		[WHY_REASON_SCHEDULED] = "scheduled_before",
+		[WHY_REASON_GAVE_WAY] = "gave_way",
 		[WHY_REASON_CONTINUED] = "continued",
 		[WHY_REASON_THAWED] = "thawed",
 		[WHY_REASON_RCU] = "rcu",

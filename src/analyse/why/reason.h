@@ -49,6 +49,7 @@ enum why_reason_kind {
 	/* How both are scheduled, where who had the CPU comes before who waited for it. */
 	WHY_REASON_ALLOWED,   /* (name: the CPUs that it may use) */
 	WHY_REASON_SCHEDULED, /* (name: the one that ran, object: the other one) */
+	WHY_REASON_GAVE_WAY,  /* it gave up its CPU by sched_yield() */
 
 	/* Until when it was stopped. */
 	WHY_REASON_CONTINUED, /* (name: signal, who) */

@@ -43,6 +43,30 @@ static void preemption_is_charged_to_each_that_ran_instead(void **unused)
 	told_free(told);
 }
 
+static void who_yields_is_not_preempted(void **unused)
+{
+	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
+				     " 10 cpu0 enter sched_yield\n"
+				     " 11 cpu0 switch 7(runnable) 8\n"
+				     " 31 cpu0 switch 8(runnable) 9\n"
+				     " 36 cpu0 switch 9(runnable) 7\n"
+				     " 37 cpu0 leave sched_yield 0\n"
+				     " 40 cpu0 switch 7(runnable) 8\n"
+				     " 50 cpu0 switch 8(runnable) 7\n"
+				     " 51 cpu0 enter sched_yield\n"
+				     " 52 cpu0 leave sched_yield 0\n"
+				     " 60 cpu0 switch 7(blocked) 0\n");
+
+	assert_string_equal(verdict_of(told, 7),
+			    "working 7 25 own code 48 %, running 40 %, sched_yield 12 %; "
+			    "cpu_queue 8 20 ran instead: after sched_yield(); "
+			    "preempted 8 10 ran instead; "
+			    "cpu_queue 9 5 ran instead: after sched_yield()");
+	assert_int_equal(told->why.roots[1].why->kind, WHY_REASON_GAVE_WAY);
+	assert_null(told->why.roots[2].why);
+	told_free(told);
+}
+
 static void a_woken_thread_waits_for_the_queue(void **unused)
 {
 	struct told *told = replayed("  0 cpu0 switch 0(runnable) 7\n"
@@ -864,6 +888,7 @@ int main(void)
 		cmocka_unit_test(work_is_charged_to_the_target),
 		cmocka_unit_test(interrupts_are_charged_to_themselves),
 		cmocka_unit_test(preemption_is_charged_to_each_that_ran_instead),
+		cmocka_unit_test(who_yields_is_not_preempted),
 		cmocka_unit_test(a_woken_thread_waits_for_the_queue),
 		cmocka_unit_test(a_wait_is_charged_to_what_the_waker_did_in_it),
 		cmocka_unit_test(the_chain_goes_down_to_the_largest_root),
