@@ -18,7 +18,8 @@
  *	- in between the thread does little more: output behind every second look at most, by which it says
  *	  how long it has waited, and work for LOOK_NS and a LOOK_PART of the sleep at most; for LOOK_ONCE_NS
  *	  where it did not before and does not behind it, for a machine that is itself a guest is held
- *	  up like that, which looks like work. It waits for locks, as Python's GIL, as long as it takes.
+ *	  up like that, which looks like work; for LOOK_RARE_NS if all its work between them is as little as that,
+ *	  taken together. It waits for locks, as Python's GIL, as long as it takes.
  *
  * At least LEAST of them, for one may be chance. That it fails in another way, as it did not before, is an
  * answer, too: a socket is bound, and does not listen yet. The same where a file is looked at that is there each time,
@@ -38,6 +39,7 @@
 #define LOOK_NS	      300000u
 #define LOOK_PART     20u
 #define LOOK_ONCE_NS  4000000u
+#define LOOK_RARE_NS  20000000u
 #define LEAST	      2u
 #define BACK	      8u       /* waits before a sleep that may lie in the gap before it, */
 #define BACK_ALL      64u      /* with those for locks */
@@ -124,7 +126,11 @@ struct asking {
 	uint64_t
 		again_ns; /* when it asked in vain behind that: for the same only if it sleeps on; 0 = not */
 	uint64_t worked_ns, elsewhere_ns; /* since the last nap */
+	uint64_t worked_all_ns,
+		napped_ns;	/* since the first nap: up to the last one, and all of them */
+	uint64_t looked_ns;	/* worked since the last nap, until it got it */
 	bool is_long, was_long; /* it worked longer than it takes to ask; and so before that nap */
+	bool is_rare;		/* it may, if all of them together are short */
 	bool until_gone;	/* what was asked for was there each time */
 	bool only_gone;		/* the other questions had no answer */
 	bool is_process;	/* threads of a process ask, and sleep, for each other */
@@ -156,10 +162,20 @@ static enum next bound(const struct asking *asking, uint64_t ns)
 	return is_bound(asking, ns) ? NEXT_ON : NEXT_OVER;
 }
 
+/* All that it worked between its naps is as little as it takes to ask that often. */
+static bool is_short_as_a_rule(const struct asking *asking)
+{
+	return asking->worked_all_ns + asking->looked_ns <=
+	       asking->naps * (uint64_t)(asking->by_child ? SHELL_NS : LOOK_NS) +
+		       asking->napped_ns / LOOK_PART;
+}
+
 /* It has worked, all in all, since the nap. */
 static enum next bound_work(struct asking *asking)
 {
-	if (is_bound(asking, asking->worked_ns))
+	asking->looked_ns = asking->got_ns ? asking->looked_ns : asking->worked_ns;
+	if (is_bound(asking, asking->worked_ns) ||
+	    (asking->is_rare && !asking->got_ns && asking->worked_ns <= LOOK_RARE_NS))
 		return NEXT_ON;
 	asking->is_long = true;
 	return asking->was_long ||
@@ -252,6 +268,8 @@ static enum next take_nap(struct asking *asking, uint32_t index, const struct wa
 	    !(asking->is_borrowed || same_object(wait, &asking->nap)) || !asking->in_gap ||
 	    asking->known != knows_holder(asking->query, wait))
 		return NEXT_OVER;
+	asking->worked_all_ns += asking->worked_ns;
+	asking->napped_ns += wait->woken_ns - wait->begin_ns;
 	asking->nap = *wait;
 	asking->index = index;
 	asking->is_borrowed = false;
@@ -820,7 +838,7 @@ static bool is_open(const struct asking *asking)
 }
 
 static struct asks_run find_run_of(struct query *query, uint32_t slot, uint32_t index,
-				   const struct wait *wait, enum whose whose)
+				   const struct wait *wait, enum whose whose, bool is_rare)
 {
 	struct asking asking = { .query = query,
 				 .slot = slot,
@@ -828,6 +846,8 @@ static struct asks_run find_run_of(struct query *query, uint32_t slot, uint32_t 
 				 .first = *wait,
 				 .index = index,
 				 .naps = 1,
+				 .napped_ns = wait->woken_ns - wait->begin_ns,
+				 .is_rare = is_rare,
 				 .known = knows_holder(query, wait),
 				 .by_child = whose == WHOSE_PROGRAM ||
 					     asks_is_nap_of_child(query, slot, wait),
@@ -847,6 +867,8 @@ static struct asks_run find_run_of(struct query *query, uint32_t slot, uint32_t 
 	}
 	if (asking.got_ns)
 		next = NEXT_ANSWERED;
+	if (is_rare && !is_short_as_a_rule(&asking))
+		next = NEXT_OVER;
 	run.last = asking.index;
 	run.asked = asking.asked;
 	run.vain_ns = asking.vain_ns;
@@ -866,13 +888,16 @@ static struct asks_run find_run_of(struct query *query, uint32_t slot, uint32_t 
 static struct asks_run find_run(struct query *query, uint32_t slot, uint32_t index,
 				const struct wait *wait)
 {
-	struct asks_run run = find_run_of(query, slot, index, wait, WHOSE_ANY), other;
+	struct asks_run run = find_run_of(query, slot, index, wait, WHOSE_ANY, false), other;
 
 	if (run.is_answered)
 		return run;
 	/* Each time a child of a shell has ended the shell asks for others: that hides what is there. */
 	other = find_run_of(query, slot, index, wait,
-			    asks_is_nap_of_child(query, slot, wait) ? WHOSE_GONE : WHOSE_PROGRAM);
+			    asks_is_nap_of_child(query, slot, wait) ? WHOSE_GONE : WHOSE_PROGRAM,
+			    false);
+	if (!other.is_answered)
+		other = find_run_of(query, slot, index, wait, WHOSE_ANY, true);
 	return other.is_answered ? other : run;
 }
 
@@ -966,26 +991,4 @@ bool query_answer(struct query *query, uint32_t slot, uint32_t word, const struc
 		       query_gone_on(query, slot, word, wait, out_answer);
 	*out_answer = run->answer;
 	return true;
-}
-
-const struct why_reason *answer_reason(struct query *query, const struct answer *answer)
-{
-	struct why_reason reason = { .kind = answer->until_changed ? WHY_REASON_CHANGED
-					     : answer->known	   ? WHY_REASON_HAD_LOCK
-					     : answer->until_gone  ? WHY_REASON_GONE
-								   : WHY_REASON_SUCCEEDED,
-				     .call = answer->call,
-				     .object = answer->about };
-
-	if (answer->reason)
-		return answer->reason;
-	if (answer->known)
-		reason.who = why_thread(query, answer->slot);
-	else
-		reason.by = answer->by;
-	if (answer->error && (answer->known || reason.kind == WHY_REASON_SUCCEEDED))
-		reason.name = describe_error(query->why, answer->error);
-	else if (reason.kind == WHY_REASON_SUCCEEDED || answer->known)
-		reason.found_alive = asks_for_process(answer->call);
-	return why_reason_keep(query->why, &reason);
 }

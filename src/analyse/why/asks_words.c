@@ -1,5 +1,6 @@
 /*
- * asks_words.c - how a call ended that asks, what it was about, and which calls say only that one waits.
+ * asks_words.c - how a call ended that asks, what it was about, which calls say only that one waits, and from what
+ * an answer is inferred.
  */
 #include <errno.h>
 #include <string.h>
@@ -59,4 +60,26 @@ bool asks_is_report(struct query *query, uint32_t call, uint32_t word, bool file
 bool asks_reports_seldom(uint32_t reports, uint32_t looks)
 {
 	return reports * REPORTS_PART <= looks;
+}
+
+const struct why_reason *answer_reason(struct query *query, const struct answer *answer)
+{
+	struct why_reason reason = { .kind = answer->until_changed ? WHY_REASON_CHANGED
+					     : answer->known	   ? WHY_REASON_HAD_LOCK
+					     : answer->until_gone  ? WHY_REASON_GONE
+								   : WHY_REASON_SUCCEEDED,
+				     .call = answer->call,
+				     .object = answer->about };
+
+	if (answer->reason)
+		return answer->reason;
+	if (answer->known)
+		reason.who = why_thread(query, answer->slot);
+	else
+		reason.by = answer->by;
+	if (answer->error && (answer->known || reason.kind == WHY_REASON_SUCCEEDED))
+		reason.name = describe_error(query->why, answer->error);
+	else if (reason.kind == WHY_REASON_SUCCEEDED || answer->known)
+		reason.found_alive = asks_for_process(answer->call);
+	return why_reason_keep(query->why, &reason);
 }

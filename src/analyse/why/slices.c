@@ -15,9 +15,9 @@
  *	- between them the thread only looked: calls that change nothing or that failed, and work for
  *	  LOOK_NS and a LOOK_PART of the slice at most; it may have waited that long for something else,
  *	  and for locks and pages of memory as long as it takes: the lock of a condition, Python's GIL.
- *	  One look may take LOOK_ONCE_NS if the one before and the one after it do not, or if all looks up to then
- *	  are short all the same, taken together: a machine that is itself a guest is held up like that, which
- *	  looks like work, and runtimes tidy up now and then; a loop works each time.
+ *	  One look may take LOOK_ONCE_NS if the one before and the one after it do not, or LOOK_RARE_NS if all looks
+ *	  up to then are short all the same, taken together: a machine that is itself a guest is held up like
+ *	  that, which looks like work, and runtimes tidy up now and then; a loop works each time.
  *
  * A wait that a signal broke off is a slice, too, where the same call waits for the same again: bash reads on from a
  * pipe when a job that has nothing to do with it ends. In between it may ask for children that ended.
@@ -51,6 +51,7 @@
 #define LOOK_NS	     200000u
 #define LOOK_PART    50u
 #define LOOK_ONCE_NS 4000000u
+#define LOOK_RARE_NS 20000000u
 #define LOOKS_MAX    200000000u /* at threads of the trace: a bound on time, not on meaning */
 #define BACK	     4u		/* waits before a slice, where the one before it is looked for */
 #define EVEN_NS	     5000000u /* longer by no more, nor by an EVEN_PART: it came onto a CPU late */
@@ -254,7 +255,7 @@ static bool is_short_as_a_rule(const struct looking *looking)
 static enum look look_worked(struct looking *looking)
 {
 	if (look_bound(looking, looking->worked_ns) == LOOK_ON ||
-	    (looking->worked_ns <= LOOK_ONCE_NS && is_short_as_a_rule(looking)))
+	    (looking->worked_ns <= LOOK_RARE_NS && is_short_as_a_rule(looking)))
 		return LOOK_ON;
 	looking->is_long = true;
 	return looking->was_long || looking->worked_ns > LOOK_ONCE_NS ? LOOK_OVER : LOOK_ON;

@@ -390,6 +390,22 @@ static void one_long_look_does_not_end_it(void **unused)
 	told_free(told);
 }
 
+/* For long at a time: all of them together are short. */
+static void a_rare_look_may_take_long(void **unused)
+{
+	struct script script = begun();
+	struct told *told;
+
+	for (int i = 0; i < 8; i++) {
+		slice(&script, LOCK, 50);
+		script.at_us += i == 5 ? 6000 : 0;
+	}
+	woken_slice(&script, LOCK, 10);
+	told = asked(&script);
+	assert_int_equal(charged_ns(told, WHY_LOCK, 9), 410 * MS);
+	told_free(told);
+}
+
 /* Nothing tells whether it would have been long the next time, too. */
 static void a_long_look_before_the_end_ends_it(void **unused)
 {
@@ -954,6 +970,7 @@ int main(void)
 		cmocka_unit_test(who_only_writes_its_output_waits_on_as_inferred),
 		cmocka_unit_test(a_periodic_loop_works_each_time),
 		cmocka_unit_test(one_long_look_does_not_end_it),
+		cmocka_unit_test(a_rare_look_may_take_long),
 		cmocka_unit_test(a_long_look_before_the_end_ends_it),
 		cmocka_unit_test(who_woke_up_when_it_went_on_is_inferred),
 		cmocka_unit_test(behind_a_shorter_slice_it_is_chance),
