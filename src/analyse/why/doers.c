@@ -94,6 +94,8 @@ static const struct reason reasons[] = {
 	{ CALLS_WRITE, CALLS_READ, EAGAIN, BY_CALL, .channel = true },
 	{ CALLS_WATCH, CALLS_WRITE " connect kill tgkill rt_sigqueueinfo ", NO_ERROR, BY_CALL,
 	  .channel = true },
+	/* A pidfd, where nothing is taken out behind it. */
+	{ CALLS_WATCH, "", NO_ERROR, BY_CHILD, .channel = true },
 	{ " accept accept4 ", " connect ", EAGAIN, BY_CALL, false, false, false, false },
 	{ " semop semtimedop ", " semop semtimedop semctl ", EAGAIN, BY_CALL, .channel = true },
 	{ " msgrcv ", " msgsnd ", ENOMSG, BY_CALL, .channel = true },
@@ -375,6 +377,8 @@ static void look_at_end(struct doers *doers, uint32_t slot)
 	uint64_t death_ns = thread->death_ns;
 	uint32_t parent = thread->parent;
 
+	if (doers->reason->channel && (doing->asked.channel || doing->timed_out))
+		return;
 	if (doing->until_gone ? !is_its_folder(doers, thread)
 			      : !is_about(doers, word_about((uint64_t)thread->tid)))
 		return;
