@@ -70,8 +70,14 @@ void ends_sharers(struct ends *ends, const struct process *own, const struct obj
 /* Can only another thread of its process end that wait: no time limit, no other process? */
 bool alone_awaits(const struct state *state, const struct thread *thread, const struct wait *wait);
 
+/*
+ * Of a futex() call: the thread of its process that it joins; SLOT_NONE = none. Who joins another one waits for its id
+ * to be cleared: by the kernel, so the word is shared.
+ */
+uint32_t alone_joined(struct state *state, const struct thread *thread);
+
 /* Who of its process does not await another thread like that, 'thread' apart. */
-struct left alone_left(const struct state *state, const struct thread *thread);
+struct left alone_left(struct state *state, const struct thread *thread);
 
 void ends_fini(struct ends *ends);
 

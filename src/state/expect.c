@@ -162,7 +162,23 @@ static void name_others(struct state *state, struct wait *wait, const struct oth
 	wait->object = names_add(&state->tl->names, text, 4096);
 }
 
-/* All of them, where it is known of each which thread of it that would be. */
+static void group_add_threads(const struct state *state, struct group *group,
+			      const struct process *process)
+{
+	uint32_t unseen = process->refs; /* each has one */
+
+	for (uint32_t i = 0; i < state->tl->thread_count && unseen; i++) {
+		const struct thread *thread = state->threads[i];
+
+		if (thread->process != process)
+			continue;
+		unseen--;
+		if (thread->sched != SCHED_DEAD)
+			group_add(group, i);
+	}
+}
+
+/* All of them; where it is not known which thread of one that would be, all of its threads, but for those of children. */
 static uint32_t group_of(struct state *state, const struct thread *thread,
 			 const struct others *others, const char *what)
 {
@@ -175,9 +191,12 @@ static uint32_t group_of(struct state *state, const struct thread *thread,
 		/* The waiter stands for the others of its own process. */
 		if (slot == SLOT_NONE && process == thread->process)
 			slot = thread->slot;
-		if (slot == SLOT_NONE)
+		if (slot != SLOT_NONE)
+			group_add(&group, slot);
+		else if (strcmp(what, BY_ENDS) == 0)
+			group_add_threads(state, &group, process);
+		else
 			return 0;
-		group_add(&group, slot);
 	}
 	return group_name(state, &group, what);
 }
@@ -293,21 +312,6 @@ static struct awaited one_of(struct state *state, const struct thread *thread, s
 
 /* ----------------------------------------------------------------------- futexes */
 
-/* Who joins another thread waits for its id to be cleared: by the kernel, so the word is shared. */
-static uint32_t joined(struct state *state, const struct thread *thread)
-{
-	uint32_t op = (uint32_t)thread->call_args[1];
-	uint32_t command = op & FUTEX_CMD_MASK;
-	const struct thread *other;
-
-	if (op & FUTEX_PRIVATE || (command != FUTEX_CMD_WAIT && command != FUTEX_CMD_WAIT_BITSET))
-		return SLOT_NONE;
-	other = state_living(state, (int32_t)thread->call_args[2]);
-	return other && other != thread && other->process && other->process == thread->process
-		       ? other->slot
-		       : SLOT_NONE;
-}
-
 /* A word like that has the number of its owner, robust or not: see futex(2), "Priority-inheritance futexes". */
 static uint32_t owner_in_word(struct state *state, const struct thread *thread)
 {
@@ -347,7 +351,7 @@ static struct awaited told_holder(const struct state *state, const struct thread
 static struct awaited of_futex(struct state *state, const struct thread *thread)
 {
 	uint32_t command = (uint32_t)thread->call_args[1] & FUTEX_CMD_MASK;
-	struct awaited result = { .slot = joined(state, thread) };
+	struct awaited result = { .slot = alone_joined(state, thread) };
 
 	if (result.slot == SLOT_NONE &&
 	    (command == FUTEX_CMD_WAIT || command == FUTEX_CMD_WAIT_BITSET)) {

@@ -25,6 +25,11 @@ static void who_is_left_of_a_process_is_inferred(void **unused)
 		  UNKNOWN },
 		{ "128 2", "  7 cpu2 enter futex 0x7f40 0 2\n  8 cpu2 switch 6(blocked) 0\n",
 		  UNKNOWN },
+		/* It joins the first thread, and that one has to end before it. */
+		{ "128 2", "  7 cpu2 enter futex 0x7f40 0 7\n  8 cpu2 switch 6(blocked) 0\n",
+		  LEFT },
+		{ "128 2", "  7 cpu2 enter futex 0x7f40 0 7 9\n  8 cpu2 switch 6(blocked) 0\n",
+		  UNKNOWN },
 		{ "128 2", "  7 cpu2 enter read 3\n  8 cpu2 switch 6(blocked) 0\n", UNKNOWN },
 	};
 
