@@ -70,6 +70,7 @@ static const char *const reason_templates[WHY_REASON_KINDS] = {
 	[WHY_REASON_ONLY_ONE_LEFT] = "no other thread of the process could end that",
 	[WHY_REASON_CHILD_SIGNAL] = "shells, and timeout, suspend themselves until a child ends",
 	[WHY_REASON_ALL_LEAD] = "all who could end the wait wait for the same one, or for work",
+	[WHY_REASON_OTHERS_WAIT] = "the others who could end the wait wait for the waiter",
 	[WHY_REASON_EQUAL_PART] =
 		"any of %# children could end the wait; each is charged an equal part, which is not measured",
 	[WHY_REASON_SEEN] = "it %S",

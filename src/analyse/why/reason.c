@@ -70,6 +70,7 @@ const char *why_reason_name(enum why_reason_kind kind)
 		[WHY_REASON_ONLY_ONE_LEFT] = BY_ONLY_ONE_LEFT,
 		[WHY_REASON_CHILD_SIGNAL] = BY_CHILD_SIGNAL,
 		[WHY_REASON_ALL_LEAD] = "all_lead_to_one",
+		[WHY_REASON_OTHERS_WAIT] = "others_wait_for_it",
 		[WHY_REASON_EQUAL_PART] = "equal_part_of_children",
 		[WHY_REASON_SEEN] = "seen",
 		[WHY_REASON_REPORTED] = "only_output_between",

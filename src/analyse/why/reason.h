@@ -85,8 +85,9 @@ enum why_reason_kind {
 	WHY_REASON_ONLY_ONE_LEFT, /* of its process's threads: no other could end it */
 	WHY_REASON_CHILD_SIGNAL,  /* whose end sends the signal that is awaited */
 	WHY_REASON_ALL_LEAD, /* any of several could end it: who those wait for, this one among them */
-	WHY_REASON_EQUAL_PART, /* (number: of children) any of them could end it */
-	WHY_REASON_SEEN,       /* the recorder saw it as it looked (name: of stuck/how.h) */
+	WHY_REASON_OTHERS_WAIT, /* the same, and the others of them wait for the waiter */
+	WHY_REASON_EQUAL_PART,	/* (number: of children) any of them could end it */
+	WHY_REASON_SEEN,	/* the recorder saw it as it looked (name: of stuck/how.h) */
 	WHY_REASON_SUCCEEDED, /* (call, object, name: error, by) failed until somebody did something */
 	WHY_REASON_CHANGED,	   /* (call, object, by) found nothing new until then */
 	WHY_REASON_CHANGED_MAPPED, /* (call, object, did) the same, and it has the file mapped */

@@ -70,6 +70,13 @@ static const struct why_reason *ended_by(struct query *query, const struct tl_th
 	return why_reason_keep(query->why, &reason);
 }
 
+/* A call, or a page fault that a signal ended: as of memory that a userfaultfd serves. */
+static bool is_interruptible(const struct wait *wait)
+{
+	return word_kind(wait->in) == WORD_SYSCALL ||
+	       (word_kind(wait->in) == WORD_TRAP && wait->waker.signal);
+}
+
 /* Who waits for a signal got what it waited for. */
 static bool asks_to_end(struct query *query, const struct wait *wait)
 {
@@ -106,8 +113,7 @@ const struct why_reason *query_stuck(struct query *query, uint32_t slot, const s
 	if (wait->woken_ns == 0)
 		return wait_is_cut_off(wait) ? ended_by(query, thread, wait, WHY_REASON_ENDED)
 					     : NULL;
-	if ((!query->facts->has_syscalls && !query->facts->is_lean) ||
-	    word_kind(wait->in) != WORD_SYSCALL)
+	if ((!query->facts->has_syscalls && !query->facts->is_lean) || !is_interruptible(wait))
 		return NULL;
 	/* With lean events it is not known whether it made another call. */
 	ended = query->facts->has_syscalls && query_ended_in(query, slot, word_arg(in->word), wait);
@@ -223,15 +229,14 @@ static bool wait_expects(const struct wait *wait)
 	return wait->flags & WAIT_EXPECTS && !(wait->flags & WAIT_ASKED);
 }
 
-/* From what it is inferred that it waits for that one; NULL = it is known. */
-static const struct why_reason *awaited_by(struct query *query, const struct wait *wait)
+/* From what it is inferred that it waits for that one; NULL = it is known. 'of_group': it is one of a group. */
+static const struct why_reason *awaited_by(struct query *query, const struct wait *wait,
+					   enum why_reason_kind of_group)
 {
 	const char *by = wait_expects(wait) && !(wait->flags & WAIT_OWNED)
 				 ? timeline_name(query->tl, wait->origin.name)
 				 : "";
-	struct why_reason reason = { .kind = *by			? WHY_REASON_EXPECTED
-					     : wait->flags & WAIT_GROUP ? WHY_REASON_ALL_LEAD
-									: WHY_REASON_NONE };
+	struct why_reason reason = { .kind = *by ? WHY_REASON_EXPECTED : of_group };
 
 	for (enum why_reason_kind kind = WHY_REASON_END_USED_LATELY;
 	     *by && kind <= WHY_REASON_CHILD_SIGNAL; kind++) {
@@ -249,15 +254,19 @@ static const struct why_reason *awaited_by(struct query *query, const struct wai
 uint32_t query_awaited(struct query *query, uint32_t slot, const struct wait *wait,
 		       const struct tl_interval *in, const struct why_reason **out_by)
 {
+	enum why_reason_kind of_group = WHY_REASON_NONE;
 	uint32_t child, any = SLOT_NONE;
+	bool others_wait;
 
 	*out_by = NULL;
 	if (wait_expects(wait) && wait->origin.slot < query->tl->thread_count)
 		any = wait->origin.slot;
-	else if (wait->flags & WAIT_GROUP)
-		any = group_leads_to(query, slot, wait, in);
+	else if (wait->flags & WAIT_GROUP) {
+		any = group_leads_to(query, slot, wait, in, &others_wait);
+		of_group = others_wait ? WHY_REASON_OTHERS_WAIT : WHY_REASON_ALL_LEAD;
+	}
 	if (any != SLOT_NONE) {
-		*out_by = awaited_by(query, wait);
+		*out_by = awaited_by(query, wait, of_group);
 		return any;
 	}
 	child = awaited_child(query, slot, wait, in);

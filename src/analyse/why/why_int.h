@@ -201,9 +201,12 @@ struct query_group {
 
 void query_group(struct query *query, const struct wait *wait, const struct tl_interval *in,
 		 struct query_group *out);
-/* The one of them that leads to where all of them lead; SLOT_NONE where they lead to several. */
+/*
+ * The one of them that leads to where all of them lead; SLOT_NONE where they lead to several. Those that wait for
+ * 'slot' itself are not counted; '*out_others_wait': there are such.
+ */
 uint32_t group_leads_to(struct query *query, uint32_t slot, const struct wait *wait,
-			const struct tl_interval *in);
+			const struct tl_interval *in, bool *out_others_wait);
 
 /*
  * why_stuck.c: was the thread stopped, or frozen, for all of the wait, so that nothing it waited for

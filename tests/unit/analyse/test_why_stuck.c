@@ -47,6 +47,35 @@ static void all_threads_of_a_process_are_let_go_on_by_one_signal(void **unused)
 	     "stopped 7 30 stopped: SIGCONT of sh[8]; working 7 20 running", "SIGCONT of sh[8]");
 }
 
+/* What brings the page did not; who killed it is not what it waited for. */
+static void killed_in_a_page_fault(void **unused)
+{
+	static const char *const kills[][2] = { { "", "interrupted" },
+						{ "80 cpu0 switch 7(dead) 0\n", "ended" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(kills); i++) {
+		AUTO_FREE char *text = xasprintf("thread 8 8 1 R killer\n"
+						 " 0 cpu0 switch 0(runnable) 7\n"
+						 " 0 cpu1 switch 0(runnable) 8\n"
+						 " 5 cpu0 enter getpid\n"
+						 " 5 cpu0 leave getpid 7\n"
+						 " 9 cpu0 fault 4096\n"
+						 "10 cpu0 switch 7(blocked) 0\n"
+						 "50 cpu1 enter kill 7 9\n"
+						 "60 cpu1 waking 7 cpu 0\n"
+						 "60 cpu1 signal 9 7\n"
+						 "61 cpu0 switch 0(runnable) 7\n"
+						 "%s",
+						 kills[i][0]);
+		AUTO_FREE char *want =
+			xasprintf("stuck 7 50 page fault: SIGKILL of killer[8] %s it", kills[i][1]);
+		struct told *told = replayed(text);
+
+		assert_string_equal(verdict_in(told, 7, 10, 60), want);
+		told_free(told);
+	}
+}
+
 static void stopped_for_good(void **unused)
 {
 	says(" 0 cpu0 switch 0(runnable) 7\n"
@@ -179,6 +208,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stopped_until_it_is_let_go_on),
 		cmocka_unit_test(all_threads_of_a_process_are_let_go_on_by_one_signal),
+		cmocka_unit_test(killed_in_a_page_fault),
 		cmocka_unit_test(stopped_for_good),
 		cmocka_unit_test(stopped_before_the_recording_began),
 		cmocka_unit_test(of_the_traced_the_tracer_counts),

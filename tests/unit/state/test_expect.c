@@ -86,6 +86,52 @@ static void where_all_lead_to_one_that_is_awaited(void **unused)
 	told_free(told);
 }
 
+/* 7 asked 6 and waits for its answer; 6 watches both 7 and 8: of these only 8 does not wait for it. */
+#define BOTH_SIDES                                                             \
+	"thread 6 6 1 R proxy\n"                                               \
+	"waits 30 6 epoll_wait \"any of: fd 3, fd 4\" 7 process socket\n"      \
+	"waits 30 6 epoll_wait \"any of: fd 3, fd 4\" 8 process socket\n" PIPE \
+	"  1 cpu2 switch 0(runnable) 6\n"                                      \
+	"  1 cpu2 fdname 6 3 \"unix 11->12\" socket\n"                         \
+	"  1 cpu0 fdname 7 5 \"unix 12->11\" socket\n"                         \
+	"  5 cpu2 enter epoll_wait 9 0 1 -1\n"                                 \
+	"  6 cpu2 switch 6(blocked) 0\n"                                       \
+	"  7 cpu0 enter read 5\n"                                              \
+	" 10 cpu0 switch 7(blocked) 0\n"
+
+static void of_several_who_wait_for_the_waiter_do_not_end_it(void **unused)
+{
+	struct told *told = replayed(BOTH_SIDES " 60 cpu1 leave getpid 8\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 60), "other_thread 8 50 running");
+	assert_string_equal(chain_text(told), "7 read 50, 6 epoll_wait 50, 8 running 50");
+	assert_string_equal(told_reason(told->why.chain[1].expects_by),
+			    "the others who could end the wait wait for the waiter");
+	assert_non_null(told->why.roots[0].inferred);
+	told_free(told);
+	/* 8 waits for it, too: all of them wait for each other. */
+	told = replayed(BOTH_SIDES "  2 cpu1 fdname 8 5 \"unix 12->11\" socket\n"
+				   "  7 cpu1 enter read 5\n"
+				   "  8 cpu1 switch 8(blocked) 0\n"
+				   " 60 cpu1 switch 0(runnable) 9\n");
+	assert_int_equal(told->why.root_count, 0);
+	told_free(told);
+}
+
+/* Which of the threads answers is not known; each of them waits for the same one first. */
+static void of_several_threads_that_wait_for_one_that_is_awaited(void **unused)
+{
+	struct told *told =
+		replayed("thread 10 8 1 R helper\n" PIPE "  3 cpu2 switch 0(runnable) 10\n"
+			 "  4 cpu2 enter futex 0x40 0 8\n"
+			 "  5 cpu2 switch 10(blocked) 0\n" READS " 60 cpu1 leave getpid 8\n");
+
+	assert_string_equal(verdict_in(told, 7, 10, 60), "other_thread 8 50 running");
+	assert_string_equal(chain_text(told), "7 read 50, 10 futex 50, 8 running 50");
+	assert_non_null(told->why.roots[0].inferred);
+	told_free(told);
+}
+
 /* None of its threads can go on, so that its first one stands for all. */
 static void of_a_process_that_is_stopped_it_is_the_first(void **unused)
 {
@@ -791,6 +837,8 @@ int main(void)
 		cmocka_unit_test(an_eventfd_is_shared_by_fork),
 		cmocka_unit_test(one_of_several_is_not_guessed),
 		cmocka_unit_test(where_all_lead_to_one_that_is_awaited),
+		cmocka_unit_test(of_several_who_wait_for_the_waiter_do_not_end_it),
+		cmocka_unit_test(of_several_threads_that_wait_for_one_that_is_awaited),
 		cmocka_unit_test(of_a_process_that_is_stopped_it_is_the_first),
 		cmocka_unit_test(of_several_threads_it_is_the_one_that_did_before),
 		cmocka_unit_test(a_connection_has_two_names),
