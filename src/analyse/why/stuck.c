@@ -70,11 +70,16 @@ static const struct why_reason *ended_by(struct query *query, const struct tl_th
 	return why_reason_keep(query->why, &reason);
 }
 
-/* A call, or a page fault that a signal ended: as of memory that a userfaultfd serves. */
+/*
+ * A call, or a page fault that a signal ended, as of memory that a userfaultfd serves: where the fault was not
+ * recorded, no stop.
+ */
 static bool is_interruptible(const struct wait *wait)
 {
-	return word_kind(wait->in) == WORD_SYSCALL ||
-	       (word_kind(wait->in) == WORD_TRAP && wait->waker.signal);
+	enum word_kind kind = word_kind(wait->in);
+
+	return kind == WORD_SYSCALL || (wait->waker.signal && !(wait->flags & WAIT_STOPPED) &&
+					(kind == WORD_TRAP || kind == WORD_USER));
 }
 
 /* Who waits for a signal got what it waited for. */

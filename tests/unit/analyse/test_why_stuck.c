@@ -50,8 +50,12 @@ static void all_threads_of_a_process_are_let_go_on_by_one_signal(void **unused)
 /* What brings the page did not; who killed it is not what it waited for. */
 static void killed_in_a_page_fault(void **unused)
 {
-	static const char *const kills[][2] = { { "", "interrupted" },
-						{ "80 cpu0 switch 7(dead) 0\n", "ended" } };
+	static const char fault[] = " 9 cpu0 fault 4096\n", dies[] = "80 cpu0 switch 7(dead) 0\n";
+	static const char *const kills[][4] = {
+		{ fault, "", "page fault", "interrupted" },
+		{ fault, dies, "page fault", "ended" },
+		{ "", dies, "return to user mode", "ended" }, /* it was not recorded */
+	};
 
 	for (size_t i = 0; i < ARRAY_LEN(kills); i++) {
 		AUTO_FREE char *text = xasprintf("thread 8 8 1 R killer\n"
@@ -59,16 +63,16 @@ static void killed_in_a_page_fault(void **unused)
 						 " 0 cpu1 switch 0(runnable) 8\n"
 						 " 5 cpu0 enter getpid\n"
 						 " 5 cpu0 leave getpid 7\n"
-						 " 9 cpu0 fault 4096\n"
+						 "%s"
 						 "10 cpu0 switch 7(blocked) 0\n"
 						 "50 cpu1 enter kill 7 9\n"
 						 "60 cpu1 waking 7 cpu 0\n"
 						 "60 cpu1 signal 9 7\n"
 						 "61 cpu0 switch 0(runnable) 7\n"
 						 "%s",
-						 kills[i][0]);
-		AUTO_FREE char *want =
-			xasprintf("stuck 7 50 page fault: SIGKILL of killer[8] %s it", kills[i][1]);
+						 kills[i][0], kills[i][1]);
+		AUTO_FREE char *want = xasprintf("stuck 7 50 %s: SIGKILL of killer[8] %s it",
+						 kills[i][2], kills[i][3]);
 		struct told *told = replayed(text);
 
 		assert_string_equal(verdict_in(told, 7, 10, 60), want);
