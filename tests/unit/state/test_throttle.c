@@ -112,7 +112,8 @@ static void who_has_more_of_a_right_preempts(void **unused)
 	gives_way("getpid", "49 20", "preempted 8 35 ran instead; working 7 15 getpid");
 	gives_way("getpid", "49 -1", "preempted 8 35 ran instead; working 7 15 getpid");
 	gives_way("getpid", "-1 0", "preempted 8 35 ran instead; working 7 15 getpid");
-	gives_way("sched_yield", "49 120", "preempted 8 35 ran instead; working 7 15 sched_yield");
+	gives_way("sched_yield", "49 120",
+		  "cpu_queue 8 35 ran instead: after sched_yield(); working 7 15 sched_yield");
 }
 
 /* 7 gives way to 8, both of such priorities all the time; 'told' is said of them before. */
