@@ -352,7 +352,7 @@ struct hr_actor {
 	const char *name; /* see enum hr_actor_kind; never NULL */
 	uint32_t kind;	  /* enum hr_actor_kind */
 	uint32_t thread;  /* HR_NONE = hardware, or not known */
-	uint32_t signal;  /* it did so by sending this signal; 0 = none, 128 = it froze the cgroup */
+	uint32_t signal; /* it did so by sending this signal; 0 = none, 128 = it froze the cgroup */
 	uint32_t reserved[3];
 };
 

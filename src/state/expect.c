@@ -28,6 +28,7 @@
 
 #include "base/mem.h"
 #include "event/facts.h"
+#include "state/group.h"
 
 #define FUTEX_WAITERS  0x80000000u
 #define FUTEX_TID_MASK 0x3fffffffu
@@ -48,34 +49,6 @@ struct awaited {
 };
 
 static const struct awaited nobody = { .slot = SLOT_NONE };
-
-/* The slots of a group, while they are gathered. */
-struct group {
-	uint32_t slots[GROUP_MAX];
-	uint32_t count; /* there are so many; the first GROUP_MAX are above */
-};
-
-static void group_add(struct group *group, uint32_t slot)
-{
-	if (group->count < GROUP_MAX)
-		group->slots[group->count] = slot;
-	group->count++;
-}
-
-/* 0 where there are less than two, or more than are kept. */
-static uint32_t group_name(struct state *state, const struct group *group, const char *what)
-{
-	char text[GROUP_MAX * 11 + sizeof(BY_CHILDREN)];
-	size_t len = strlen(what);
-
-	if (group->count < 2 || group->count > GROUP_MAX)
-		return 0;
-	memcpy(text, what, len + 1);
-	for (uint32_t i = 0; i < group->count; i++)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, i ? " %u" : "%u",
-					group->slots[i]);
-	return names_add(&state->tl->names, text, sizeof(text));
-}
 
 /* ----------------------------------------------------------------- which thread */
 
@@ -107,98 +80,6 @@ uint32_t expect_thread(struct state *state, const struct thread *thread,
 			return wait->waker.slot;
 	}
 	return SLOT_NONE;
-}
-
-/* 'text', and who that is; takes the text. */
-static char *expect_add_process(struct state *state, char *text, const struct process *process)
-{
-	const struct thread *leader = state_living(state, process->tgid);
-	char *longer = xasprintf("%s%.16s[%d]", text,
-				 leader ? names_text(&state->tl->names, leader->tl->comm) : "",
-				 process->tgid);
-
-	free(text);
-	if (process->refs == 1)
-		return longer;
-	text = xasprintf("%s of %u threads", longer, process->refs);
-	free(longer);
-	return text;
-}
-
-static char *list_others(struct state *state, const struct others *others)
-{
-	char *text = xstrdup("");
-
-	for (uint32_t i = 0; i < others->count && i < OTHERS_MAX; i++) {
-		text = expect_add_process(state, text, others->process[i]);
-		if (i + 1 < others->count && i + 1 < OTHERS_MAX) {
-			char *longer = xasprintf("%s, ", text);
-
-			free(text);
-			text = longer;
-		}
-	}
-	if (others->count > OTHERS_MAX) {
-		char *longer = xasprintf("%s and %u more", text, others->count - OTHERS_MAX);
-
-		free(text);
-		text = longer;
-	}
-	return text;
-}
-
-/* Beside what was waited for it is told who has, or does, what could end that: once. */
-static void name_others(struct state *state, struct wait *wait, const struct others *others,
-			const char *what)
-{
-	AUTO_FREE char *list = list_others(state, others), *text = NULL;
-	const char *told = names_text(&state->tl->names, wait->object);
-	size_t told_len = strlen(told), len = strlen(list);
-
-	if (told_len > len + 2 && strcmp(told + told_len - len, list) == 0 &&
-	    strncmp(told + told_len - len - 2, ": ", 2) == 0)
-		return;
-	text = xasprintf("%s%s%s: %s", told, wait->object ? "; " : "", what, list);
-	wait->object = names_add(&state->tl->names, text, 4096);
-}
-
-static void group_add_threads(const struct state *state, struct group *group,
-			      const struct process *process)
-{
-	uint32_t unseen = process->refs; /* each has one */
-
-	for (uint32_t i = 0; i < state->tl->thread_count && unseen; i++) {
-		const struct thread *thread = state->threads[i];
-
-		if (thread->process != process)
-			continue;
-		unseen--;
-		if (thread->sched != SCHED_DEAD)
-			group_add(group, i);
-	}
-}
-
-/* All of them; where it is not known which thread of one that would be, all of its threads, but for those of children. */
-static uint32_t group_of(struct state *state, const struct thread *thread,
-			 const struct others *others, const char *what)
-{
-	struct group group = { .count = 0 };
-
-	for (uint32_t i = 0; i < others->count && others->count <= OTHERS_MAX; i++) {
-		const struct process *process = others->process[i];
-		uint32_t slot = expect_thread(state, thread, process);
-
-		/* The waiter stands for the others of its own process. */
-		if (slot == SLOT_NONE && process == thread->process)
-			slot = thread->slot;
-		if (slot != SLOT_NONE)
-			group_add(&group, slot);
-		else if (strcmp(what, BY_ENDS) == 0)
-			group_add_threads(state, &group, process);
-		else
-			return 0;
-	}
-	return group_name(state, &group, what);
 }
 
 /* ----------------------------------------------------------------- who waits for whom */
@@ -304,8 +185,8 @@ static struct awaited one_of(struct state *state, const struct thread *thread, s
 		}
 	}
 	if (result.slot == SLOT_NONE && others->count) {
-		name_others(state, wait, others, what);
-		result.group = group_of(state, thread, others, BY_ENDS);
+		group_tell(state, wait, others, what);
+		result.group = group_of_others(state, thread, others, BY_ENDS);
 	}
 	return result;
 }
@@ -766,7 +647,7 @@ static struct awaited of_seen(struct state *state, const struct thread *thread, 
 	if (others.count)
 		awaited = one_of(state, thread, wait, &others, "could end it");
 	if (awaited.group && all_are_children(seen, count))
-		awaited.group = group_of(state, thread, &others, BY_CHILDREN);
+		awaited.group = group_of_others(state, thread, &others, BY_CHILDREN);
 	if (awaited.slot != SLOT_NONE)
 		awaited.inferred = seen_by(state, seen);
 	if (awaited.slot != SLOT_NONE && seen_has_lock(seen))
@@ -924,7 +805,7 @@ void expect_timed_out(struct state *state, const struct thread *thread, struct w
 		return;
 	listeners_of(&ends, thread, wait, &others);
 	if (others.count)
-		name_others(state, wait, &others, "not connected yet; listening there");
+		group_tell(state, wait, &others, "not connected yet; listening there");
 	else
 		add_words(state, wait, "not connected yet");
 	ends_fini(&ends);
@@ -949,9 +830,9 @@ void expect_asked_again(struct state *state, const struct thread *thread, struct
 	if (others.count == 1)
 		wait->origin.slot = expect_thread(state, thread, others.process[0]);
 	if (others.count)
-		name_others(state, wait, &others,
-			    "not answered at first; inferred: the queue of connections was full; "
-			    "listening there");
+		group_tell(state, wait, &others,
+			   "not answered at first; inferred: the queue of connections was full; "
+			   "listening there");
 	else
 		add_words(state, wait, "not answered at first");
 	ends_fini(&ends);
