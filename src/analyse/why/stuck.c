@@ -89,6 +89,21 @@ static bool asks_to_end(struct query *query, const struct wait *wait)
 	       strcmp(timeline_name(query->tl, wait->object), "a signal") != 0;
 }
 
+/* To stop it, or to freeze it: who did that brought nothing of what was awaited. */
+static bool is_broken_off_to_stop(const struct wait *wait)
+{
+	switch (wait->waker.signal) {
+	case SIGNAL_FREEZER:
+	case SIGSTOP:
+	case SIGTSTP:
+	case SIGTTIN:
+	case SIGTTOU:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /*
  * Another thread ended the process: the first one, by whose life that of the process is told, was there for that long
  * because of what the other one did. Runtimes that pass tasks between threads (Go) end in any of them.
@@ -124,7 +139,8 @@ const struct why_reason *query_stuck(struct query *query, uint32_t slot, const s
 	ended = query->facts->has_syscalls && query_ended_in(query, slot, word_arg(in->word), wait);
 	if (ended && ended_by_sibling(query, slot, wait))
 		return NULL;
-	if (!ended && !asks_to_end(query, wait) && !wait_gave_up(wait))
+	if (!ended && !asks_to_end(query, wait) && !is_broken_off_to_stop(wait) &&
+	    !wait_gave_up(wait))
 		return NULL;
 	if (!ended && wait_kernel_gave_up(wait))
 		return why_reason_keep(query->why, &gave_up);

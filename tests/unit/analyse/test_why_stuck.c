@@ -188,6 +188,24 @@ static void who_freezes_a_cgroup_is_told(void **unused)
 #undef THAWN
 }
 
+/* Up to the end of the recording: who did that was not awaited. */
+static void what_a_stop_breaks_off_did_not_come(void **unused)
+{
+	struct told *told = replayed(ASLEEP_IN_READ("") "30 cpu1 waking 7 cpu 0\n"
+							"30 cpu1 signal 19 7\n"
+							"30 cpu0 switch 0(runnable) 7\n"
+							"30 cpu0 leave read -512\n"
+							"31 cpu0 switch 7(stopped) 0\n"
+							"90 cpu0 switch 0(runnable) 8\n");
+
+	(void)verdict_of(told, 7);
+	for (size_t i = 0; i < told->why.root_count; i++)
+		assert_int_not_equal(told->why.roots[i].who.tid, 8);
+	assert_int_equal(told->why.roots[0].kind, WHY_STOPPED);
+	assert_int_equal(told->why.roots[0].ns, 59);
+	told_free(told);
+}
+
 /* Somebody who writes to another file ended a wait, and froze nobody. */
 static void other_files_thaw_nobody(void **unused)
 {
@@ -219,6 +237,7 @@ int main(void)
 		cmocka_unit_test(frozen_until_it_is_thawed),
 		cmocka_unit_test(a_freeze_breaks_off_what_it_waits_for),
 		cmocka_unit_test(who_freezes_a_cgroup_is_told),
+		cmocka_unit_test(what_a_stop_breaks_off_did_not_come),
 		cmocka_unit_test(other_files_thaw_nobody),
 	};
 
