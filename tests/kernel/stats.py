@@ -28,6 +28,7 @@ NEVER_RETURN = {"exit_group", "exit", "execve"}
 SECONDS = 3
 FLOOR_NS = 1_000_000
 SWITCH_NS = 20_000  # a wait, from the waking to the switch
+SLOW_SWITCH_NS = 100_000  # the same, at most, where a slow hypervisor takes part in it
 
 
 def ask(command, *args):
@@ -166,8 +167,10 @@ def check_ticks(tap):
     by_ticks = sum(row["ticks"][key] for key in ("user_ns", "system_ns", "user_or_system_ns"))
     tap.ok(stats["ps"] == {"tick_ns": tick_ns, "source": "ticks"},
            "the ticks of the clock are found: one every %d us" % (tick_ns // 1000), stats["ps"])
+    # The kernel counts from when it chose the thread: with the clock as it was read at the waking, maybe.
+    earlier_ns = min(max(row["waiting_for_cpu"]["ns"], bursts * SWITCH_NS), bursts * SLOW_SWITCH_NS)
     tap.near(row["on_cpu"]["ns"], cpu_ns, "tick-dodger: on a CPU",
-             floor=FLOOR_NS + bursts * SWITCH_NS + truth["steal_ns"])
+             floor=FLOOR_NS + earlier_ns + truth["steal_ns"])
     # What it could not help: ticks on its way to sleep and back.
     tap.ok(by_ticks <= (met + 3 + bursts // 50) * tick_ns,
            "tick-dodger: %.1f ms by ticks, it met %d" % (by_ticks / kernel.MS, met), row["ticks"])
