@@ -51,25 +51,33 @@ static bool is_socket(const struct query *query, const struct wait *wait)
 	return strstr(name, "tcp ") || strstr(name, "unix ") || strstr(name, "udp ");
 }
 
-/* The last wait that had ended by 'time_ns'; false = there is none. */
-static bool last_wait(const struct timeline *tl, uint32_t slot, uint64_t time_ns,
-		      struct wait *out_wait, uint32_t *out_index)
+uint32_t waits_before(const struct timeline *tl, uint32_t slot, uint64_t time_ns)
 {
 	uint32_t low = 0, high = tl->threads[slot]->wait_count;
+	struct wait wait;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		timeline_wait(tl, slot, middle, out_wait);
-		if (out_wait->begin_ns < time_ns)
+		timeline_wait(tl, slot, middle, &wait);
+		if (wait.begin_ns < time_ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (!low)
+	return low;
+}
+
+/* The last wait that had ended by 'time_ns'; false = there is none. */
+static bool last_wait(const struct timeline *tl, uint32_t slot, uint64_t time_ns,
+		      struct wait *out_wait, uint32_t *out_index)
+{
+	uint32_t count = waits_before(tl, slot, time_ns);
+
+	if (!count)
 		return false;
-	timeline_wait(tl, slot, low - 1, out_wait);
-	*out_index = low - 1;
+	timeline_wait(tl, slot, count - 1, out_wait);
+	*out_index = count - 1;
 	return out_wait->woken_ns && out_wait->woken_ns <= time_ns;
 }
 

@@ -129,7 +129,7 @@ static uint64_t sum_key(const struct query *query, uint32_t slot, const struct w
 	uint64_t address = 0;
 
 	(void)query_futex(query, wait, &address);
-	return hash_mix(hash_mix(hash_mix(address / 8, wait->waker.slot), slot), 1);
+	return hash_mix(hash_mix(address / 8, wait->waker.slot), slot);
 }
 
 static struct nothing_sum *sum_of(struct query *query, uint32_t slot, const struct wait *wait)
@@ -173,19 +173,26 @@ static uint32_t add_run(struct query *query, uint32_t slot, uint32_t index, stru
 	return index;
 }
 
-static void add_waits(struct query *query, uint32_t slot, uint32_t index)
+/* All waits of the window up to that one, and some behind it: of a wait in slices the last one is asked first. */
+static void add_waits(struct query *query, uint32_t slot, uint32_t until)
 {
 	uint32_t count = query->tl->threads[slot]->wait_count;
-	uint32_t end = count - index > AT_ONCE ? index + AT_ONCE : count;
+	uint32_t end = count - until > AT_ONCE ? until + AT_ONCE : count, index;
 	struct wait wait;
+	bool is_new;
+	uint64_t *seen = map_add(&query->nothing->seen_before, slot, &is_new);
 
-	for (; index < end; index++) {
+	if (is_new) {
+		*seen = waits_before(query->tl, slot, query->start_ns);
+		*seen -= *seen > 0; /* that may last into the window */
+	}
+	for (index = (uint32_t)*seen; index < end; index++) {
 		timeline_wait(query->tl, slot, index, &wait);
 		if (wait.begin_ns >= query->end_ns)
 			break;
 		index = add_run(query, slot, index, &wait);
 	}
-	map_put(&query->nothing->seen_before, slot, index > end ? index : end);
+	*seen = index > end ? index : end;
 }
 
 const struct why_reason *query_for_nothing(struct query *query, uint32_t slot, uint32_t word,

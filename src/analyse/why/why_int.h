@@ -284,6 +284,9 @@ bool query_gone_on(struct query *query, uint32_t slot, uint32_t word, const stru
 bool query_is_on_the_way(struct query *query, const struct wait *wait);
 void slice_runs_free(struct slice_runs *runs); /* NULL is fine */
 
+/* clients.c: how many of a thread's waits, which are in order, began before that time. */
+uint32_t waits_before(const struct timeline *tl, uint32_t slot, uint64_t time_ns);
+
 /*
  * for_nothing.c: did the thread that was woken wait for the same again at once? Then from what it is inferred that it
  * waited for who woke it; NULL = that is known.
