@@ -7,15 +7,15 @@
  *
  * Which of them it waits for is not known. But where each of them waits, and all of them for the same one in the
  * end, that one holds it up, whichever it is: the one of the longest way there is followed. Who waits for the same
- * ones itself, as another reader of a FIFO does, leads nowhere.
+ * ones itself, as another reader of a FIFO does, leads nowhere. So do the other threads of the waiter's process, where
+ * all of them wait for work: as those that serve an event loop, which they wake up when they have done what it asked
+ * them to.
  *
  *	client ──── proxy ──── any of ──┬── client
  *	                                └── server ──── sleeps
  *
  * Who waits for the waiter itself has nothing to end its wait with: another one has to come first. The same goes for
  * groups behind a group: a proxy that asks the next proxy is one of the clients of that.
- * So do the other threads of the waiter's process, where all of them wait for work: as those that serve an event loop,
- * which they wake up when they have done what it asked them to.
  *
  * Children that a parent waits for are followed otherwise, each for its part: see charge.c.
  */
@@ -68,19 +68,29 @@ void query_group(struct query *query, const struct wait *wait, const struct tl_i
 	}
 }
 
+/* What it waits for at that time; false: it does not wait. */
+static bool waits_at(struct query *query, uint32_t slot, uint64_t time_ns,
+		     struct tl_interval *out_in, struct wait *out_wait)
+{
+	struct tl_iter iter;
+
+	tl_iter_thread(&iter, query->tl, slot, time_ns - 1, time_ns);
+	if (!tl_iter_next(&iter, out_in) || word_kind(out_in->word) != WORD_BLOCKED)
+		return false;
+	query_wait(query, slot, out_in->word, out_wait);
+	return true;
+}
+
 /* Does it wait for no others than those of the group, or for who waits for that? */
 static bool waits_alike(struct query *query, uint32_t slot, uint32_t member,
 			const struct query_group *group, uint64_t time_ns)
 {
 	struct query_group own;
 	struct tl_interval in;
-	struct tl_iter iter;
 	struct wait wait;
 
-	tl_iter_thread(&iter, query->tl, member, time_ns - 1, time_ns);
-	if (!tl_iter_next(&iter, &in) || word_kind(in.word) != WORD_BLOCKED)
+	if (!waits_at(query, member, time_ns, &in, &wait))
 		return false;
-	query_wait(query, member, in.word, &wait);
 	query_group(query, &wait, &in, &own);
 	for (size_t i = 0; i < own.count; i++) {
 		bool found = own.slots[i] == slot;
@@ -97,14 +107,10 @@ static bool waits_alike(struct query *query, uint32_t slot, uint32_t member,
 static bool is_idle(struct query *query, uint32_t slot, uint64_t time_ns)
 {
 	struct tl_interval in;
-	struct tl_iter iter;
 	struct wait wait;
 
-	tl_iter_thread(&iter, query->tl, slot, time_ns - 1, time_ns);
-	if (!tl_iter_next(&iter, &in) || word_kind(in.word) != WORD_BLOCKED)
-		return false;
-	query_wait(query, slot, in.word, &wait);
-	return !wait.woken_ns && wait_class(query, slot, &wait) == WHY_IDLE;
+	return waits_at(query, slot, time_ns, &in, &wait) && !wait.woken_ns &&
+	       wait_class(query, slot, &wait) == WHY_IDLE;
 }
 
 /* Do all other threads of its process wait for work, so that none of them ends its wait by itself? */
@@ -188,15 +194,11 @@ static struct way_end way_on(struct way *way, uint32_t from)
 	const struct why_reason *by;
 	struct query_group group;
 	struct tl_interval in;
-	struct tl_iter iter;
 	struct wait wait;
 	uint32_t next;
 
-	tl_iter_thread(&iter, query->tl, from, way->time_ns - 1, way->time_ns);
-	if (!tl_iter_next(&iter, &in) || word_kind(in.word) != WORD_BLOCKED)
-		return here;
-	query_wait(query, from, in.word, &wait);
-	if (!query_stuck(query, from, &wait, &in) || wait_sleeps(query, &wait))
+	if (!waits_at(query, from, way->time_ns, &in, &wait) ||
+	    !query_stuck(query, from, &wait, &in) || wait_sleeps(query, &wait))
 		return here;
 	query_group(query, &wait, &in, &group);
 	if (wait.flags & WAIT_GROUP && is_followed(query, from, &group, way->time_ns))
