@@ -363,36 +363,6 @@ int on_setaffinity(__u64 *unused)
 	return 0;
 }
 
-/* As it begins: its threads are woken right after that. */
-static void freeze(struct cgroup *cgroup, enum raw_throttle_kind kind)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct raw_throttle *raw;
-
-	if (control.ended || !(raw = empty_record(SCRATCH_REQUEST)))
-		return;
-	raw->mono_ns = bpf_ktime_get_ns();
-	raw->kind = kind;
-	raw->tid = task->pid;
-	raw->tgid = task->tgid;
-	put_cgroup(raw, cgroup);
-	RING_SEND(raw);
-}
-
-SEC("tp_btf/cgroup_freeze")
-int on_freeze(__u64 *args)
-{
-	freeze((struct cgroup *)args[0], RAW_THROTTLE_FREEZES);
-	return 0;
-}
-
-SEC("tp_btf/cgroup_unfreeze")
-int on_unfreeze(__u64 *args)
-{
-	freeze((struct cgroup *)args[0], RAW_THROTTLE_THAWS);
-	return 0;
-}
-
 SEC("tp_btf/sched_switch")
 int on_switch(__u64 *args)
 {
@@ -785,6 +755,31 @@ int on_reclaim(__u64 *args)
 		put_cgroup(raw, BPF_CORE_READ(memcg, css.cgroup));
 	}
 	RING_SEND(raw);
+	return 0;
+}
+
+/* As it begins: the threads of the cgroup are woken right after that. */
+static void tell_freezer(struct cgroup *cgroup, enum raw_throttle_kind kind)
+{
+	struct raw_throttle *raw = current_record(kind, SCRATCH_REQUEST);
+
+	if (!raw)
+		return;
+	put_cgroup(raw, cgroup);
+	RING_SEND(raw);
+}
+
+SEC("tp_btf/cgroup_freeze")
+int on_freeze(__u64 *args)
+{
+	tell_freezer((struct cgroup *)args[0], RAW_THROTTLE_FREEZES);
+	return 0;
+}
+
+SEC("tp_btf/cgroup_unfreeze")
+int on_unfreeze(__u64 *args)
+{
+	tell_freezer((struct cgroup *)args[0], RAW_THROTTLE_THAWS);
 	return 0;
 }
 
