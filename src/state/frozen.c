@@ -114,8 +114,8 @@ void frozen_at_sleep(struct thread *thread, struct wait *wait)
 	struct wait *before;
 
 	thread->freezing = 0;
-	if (!with || word_kind(wait->in) != WORD_USER || wait->flags & WAIT_STOPPED ||
-	    thread->wait == 0 || last < thread->tl->wait_base)
+	if (word_kind(wait->in) != WORD_USER || wait->flags & WAIT_STOPPED || thread->wait == 0 ||
+	    last < thread->tl->wait_base)
 		return;
 	freeze(wait, with);
 	before = tl_wait(thread->tl, last);

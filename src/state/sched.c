@@ -47,7 +47,8 @@ static void begin_wait(struct state *state, struct thread *thread, const struct 
 		thread->fault_ns = 0;
 	call_describe_wait(state, thread, wait);
 	wait = tl_wait(thread->tl, thread->wait); /* to describe it may move it */
-	frozen_at_sleep(thread, wait);
+	if (thread->freezing)
+		frozen_at_sleep(thread, wait);
 	pressure_at_sleep(state, thread, wait);
 	/* Where the next one will be: another thread packed what was there before. */
 	__builtin_prefetch((const char *)(wait + 1), 1);

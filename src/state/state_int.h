@@ -702,7 +702,7 @@ void frozen_told(struct state *state, struct thread *thread,
 		 const struct event *ev); /* THROTTLE_FREEZES, THROTTLE_THAWS */
 void frozen_at_wake(const struct state *state, const struct thread *waker, struct thread *thread,
 		    struct wait *wait);
-void frozen_at_sleep(struct thread *thread, struct wait *wait);
+void frozen_at_sleep(struct thread *thread, struct wait *wait); /* 'freezing' is set */
 
 /* klock.c */
 void klock_begin(struct thread *thread, const struct event *ev);
