@@ -146,8 +146,9 @@ void stacks_add_futex(struct stacks *stacks, const struct stack_futex *futex);
 /* A frame's function where it is known later than the frame is: a symbol of C. stacks_finish() comes after that. */
 void stacks_name_frame(struct stacks *stacks, size_t frame, const char *symbol);
 /*
- * Deep in its own code: who waits there was at something. A loop that waits for work has not so many frames above it; where it is not known how
- * many are its own, as of runtimes that compile as they run, nothing is. stacks_finish() comes before.
+ * Deep in its own code: who waits there was at something. A loop that waits for work has not so many frames above it;
+ * where it is not known how many are its own, as of runtimes that compile as they run, nothing is. stacks_finish()
+ * comes before.
  */
 bool stacks_is_amid(const struct stacks *stacks, const struct stack *stack);
 void stacks_finish(struct stacks *stacks); /* all is there: sort them, find the places */

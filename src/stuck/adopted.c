@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "proc/proc.h"
+#include "proc/stat.h"
 #include "stuck/look.h"
 #include "stuck/stuck.h"
 #include "stuck/timer_signal.h"
@@ -63,12 +63,13 @@ static void below_add_children(struct below *below, struct look *look, int32_t t
 static bool has_ended(struct look *look, int32_t tgid)
 {
 	struct process process = { .tgid = tgid };
+	struct proc_stat stat;
 	char text[1024] = "";
-	const char *at;
 	int got = look_file(look, &process, "stat", text, sizeof(text));
 
-	at = got > 0 ? strrchr(text, ')') : NULL;
-	return got <= 0 ? got != -ETIME : at && (at[1] == ' ') && (at[2] == 'Z' || at[2] == 'X');
+	if (got <= 0)
+		return got != -ETIME;
+	return stat_parse(text, &stat) && (stat.state == 'Z' || stat.state == 'X');
 }
 
 /* Whether none of its threads could go on; one that was not looked at could. */

@@ -17,7 +17,8 @@ struct stuck;
 
 /*
  * Of those that graph_run() found stuck, mark as not complete who waits for any child while somebody below its
- * children is not stuck, and who handles SIGCHLD while a child is not stuck. Returns whether there is one: then the graph is to be worked out again.
+ * children is not stuck, and who handles SIGCHLD while a child is not stuck. Returns whether there is one: then the
+ * graph is to be worked out again.
  */
 bool adopted_find(struct stuck *stuck, struct look *look);
 
